@@ -17,6 +17,7 @@ const ROOMS: readonly (readonly string[])[] = [
   [
     'ingest/lib',
     'ingest/model',
+    'ingest/columns',
     'ingest/proof',
     'ingest/rpc',
     'ingest/rpc/endpoints',

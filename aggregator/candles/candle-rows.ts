@@ -1,26 +1,67 @@
 /** Candles as rows: encoded by the fold, and read back where ClickHouse recomputed them. */
 import type { ClickHouseClient } from '@clickhouse/client'
+import { WORD_LANES } from '../../ingest/columns/tick-columns.ts'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
+import { dictionaryColumn, type NativeColumn, nativeBlock, plainColumn, ulpsOf } from '../store/native-format.ts'
 import { askGroups, poolGroups } from '../store/pool-groups.ts'
-import type { RowBinary } from '../store/row-binary.ts'
 import { ask, loadSql } from '../store/store.ts'
 import type { Prices, Resolution } from './candle.ts'
+import type { CandleColumns, PriceColumns } from './candle-columns.ts'
 import type { Bucket } from './open-candles.ts'
 
 const openBuckets = loadSql(import.meta.url, './open_candles.sql')
 
-export function candleRow(out: RowBinary, network: NetworkName, bucket: Bucket, version: bigint): void {
-  const { execution, spot, volume0, volume1, volumeUsdMicros, trades } = bucket.candle
-  out.string(network).string(bucket.pool).uint32(bucket.resolution).uint32(bucket.start)
-  for (const { open, high, low, close } of [execution, spot])
-    out.float64(open).float64(high).float64(low).float64(close)
-  out.integer(volume0, 256).integer(volume1, 256).integer(volumeUsdMicros, 256).uint64(trades).integer(version, 128)
+/** The rows as pieces of one INSERT; none where there are no candles. */
+export function candleBlock(
+  network: NetworkName,
+  candles: CandleColumns,
+  pools: readonly PoolId[],
+  version: bigint,
+): Uint8Array[] {
+  const { length: rows, arrays } = candles
+  if (rows === 0) return []
+  const { execution, spot } = arrays
+  const words = (lanes: Uint32Array) => lanes.subarray(0, rows * WORD_LANES)
+  return nativeBlock(rows, [
+    dictionaryColumn('network', [network], new Uint32Array(rows)),
+    dictionaryColumn('pool', pools, arrays.pool.subarray(0, rows)),
+    plainColumn('resolution', 'UInt32', arrays.resolution.subarray(0, rows)),
+    plainColumn('time', "DateTime('UTC')", arrays.start.subarray(0, rows)),
+    plainColumn('open', 'Float64', execution.open.subarray(0, rows)),
+    ...ulpsColumns('', execution, execution.open, rows),
+    plainColumn('spot_open_ulps', 'Int64', ulps(spot.open, execution.open, rows)),
+    ...ulpsColumns('spot_', spot, spot.open, rows),
+    plainColumn('volume0', 'UInt256', words(arrays.volume0)),
+    plainColumn('volume1', 'UInt256', words(arrays.volume1)),
+    plainColumn('volume_usd', 'Decimal(76, 6)', words(arrays.volumeUsdMicros)),
+    plainColumn('trades', 'UInt64', BigUint64Array.from(arrays.trades.subarray(0, rows), BigInt)),
+    plainColumn('version', 'UInt128', repeated(version, rows)),
+  ])
+}
+
+function ulpsColumns(prefix: string, prices: PriceColumns, base: Float64Array, rows: number): NativeColumn[] {
+  const names = ['high', 'low', 'close'] as const
+  return names.map((name) => plainColumn(`${prefix}${name}_ulps`, 'Int64', ulps(prices[name], base, rows)))
+}
+
+function ulps(values: Float64Array, base: Float64Array, rows: number): Uint32Array {
+  return ulpsOf(values.subarray(0, rows), base.subarray(0, rows))
+}
+
+/** 128 bits each. */
+function repeated(value: bigint, rows: number): BigUint64Array {
+  const words = new BigUint64Array(rows * 2)
+  for (let at = 0; at < words.length; at += 2) {
+    words[at] = BigInt.asUintN(64, value)
+    words[at + 1] = value >> 64n
+  }
+  return words
 }
 
 /** A row of `candles` as JSON. */
-export type CandleColumns = {
+export type CandleRow = {
   pool: PoolId
   resolution: Resolution
   start: UnixSeconds
@@ -39,12 +80,12 @@ export async function readOpenCandles(
   second: UnixSeconds,
 ): Promise<Bucket[]> {
   const rows = await askGroups(poolGroups(pools), (pools) =>
-    ask<CandleColumns>(client, openBuckets, { network, pools, second }),
+    ask<CandleRow>(client, openBuckets, { network, pools, second }),
   )
   return rows.map(toBucket)
 }
 
-export function toBucket({ pool, resolution, start, ...row }: CandleColumns): Bucket {
+export function toBucket({ pool, resolution, start, ...row }: CandleRow): Bucket {
   return {
     pool,
     resolution,

@@ -49,26 +49,6 @@ export function merge(earlier: Candle, later: Candle): Candle {
   }
 }
 
-/** `candle = merge(candle, fromTick(tick))` in place: appending does little else. */
-export function addTick(candle: Candle, tick: Tick): void {
-  if (isExecuted(tick)) addExecution(candle.execution, tick.price)
-  addPrice(candle.spot, tick.spotPrice)
-  candle.volume0 += magnitude(tick.amount0)
-  candle.volume1 += magnitude(tick.amount1)
-  candle.volumeUsdMicros += tick.amountUsdMicros
-  candle.trades += 1
-}
-
-/** `candle = fromTick(tick)` in place. */
-export function resetTo(candle: Candle, tick: Tick): void {
-  startPrices(candle.execution, executed(tick))
-  startPrices(candle.spot, tick.spotPrice)
-  candle.volume0 = magnitude(tick.amount0)
-  candle.volume1 = magnitude(tick.amount1)
-  candle.volumeUsdMicros = tick.amountUsdMicros
-  candle.trades = 1
-}
-
 /** The start of the bucket that holds `timestamp`, aligned to 1970-01-01. */
 export function bucketStart(timestamp: number, seconds: number): number {
   return Math.floor(timestamp / seconds) * seconds
@@ -95,22 +75,4 @@ function mergePrices(earlier: Prices, later: Prices): Prices {
     low: Math.min(earlier.low, later.low),
     close: later.close,
   }
-}
-
-function addExecution(prices: Prices, price: number): void {
-  if (prices.open === 0) startPrices(prices, price)
-  else addPrice(prices, price)
-}
-
-function addPrice(prices: Prices, price: number): void {
-  if (price > prices.high) prices.high = price
-  if (price < prices.low) prices.low = price
-  prices.close = price
-}
-
-function startPrices(prices: Prices, price: number): void {
-  prices.open = price
-  prices.high = price
-  prices.low = price
-  prices.close = price
 }

@@ -3,20 +3,22 @@
 INSERT INTO candles
 WITH
     c.resolution = {finer:UInt32}  AS is_finer,
-    is_finer AND c.open > 0        AS is_executed
+    is_finer AND c.open > 0        AS is_executed,
+    reinterpretAsInt64(first_price)                                             AS first_bits,
+    reinterpretAsInt64(argMinIf(c.spot_open, c.time, is_finer))                 AS first_spot_bits
 SELECT
     {network:String} AS network,
     c.pool,
     {resolution:UInt32} AS resolution,
     toDateTime(intDiv(toUnixTimestamp(c.time), {resolution:UInt32}) * {resolution:UInt32}, 'UTC') AS bucket,
-    argMinIf(c.open, c.time, is_executed)    AS open,
-    maxIf(c.high, is_executed)               AS high,
-    minIf(c.low, is_executed)                AS low,
-    argMaxIf(c.close, c.time, is_executed)   AS close,
-    argMinIf(c.spot_open, c.time, is_finer)  AS spot_open,
-    maxIf(c.spot_high, is_finer)             AS spot_high,
-    minIf(c.spot_low, is_finer)              AS spot_low,
-    argMaxIf(c.spot_close, c.time, is_finer) AS spot_close,
+    argMinIf(c.open, c.time, is_executed)    AS first_price,
+    reinterpretAsInt64(maxIf(c.high, is_executed)) - first_bits                 AS high_ulps,
+    reinterpretAsInt64(minIf(c.low, is_executed)) - first_bits                  AS low_ulps,
+    reinterpretAsInt64(argMaxIf(c.close, c.time, is_executed)) - first_bits     AS close_ulps,
+    first_spot_bits - first_bits                                                AS spot_open_ulps,
+    reinterpretAsInt64(maxIf(c.spot_high, is_finer)) - first_spot_bits          AS spot_high_ulps,
+    reinterpretAsInt64(minIf(c.spot_low, is_finer)) - first_spot_bits           AS spot_low_ulps,
+    reinterpretAsInt64(argMaxIf(c.spot_close, c.time, is_finer)) - first_spot_bits AS spot_close_ulps,
     sumIf(c.volume0, is_finer)               AS volume0,
     sumIf(c.volume1, is_finer)               AS volume1,
     sumIf(c.volume_usd, is_finer)            AS volume_usd,

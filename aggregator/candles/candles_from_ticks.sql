@@ -2,19 +2,22 @@
 -- no execution price: with only such ticks a bucket's execution prices are 0. A bucket of `candles` that lost all of its ticks gets trades = 0.
 -- `into` is `candles`, or a temporary table.
 INSERT INTO {into:Identifier}
+WITH
+    reinterpretAsInt64(first_price)                                           AS first_bits,
+    reinterpretAsInt64(argMinIf(spot_price, place, is_tick))                  AS first_spot_bits
 SELECT
     {network:String} AS network,
     pool,
     {resolution:UInt32} AS resolution,
     bucket AS time,
-    argMinIf(price, place, is_executed)     AS open,
-    maxIf(price, is_executed)               AS high,
-    minIf(price, is_executed)               AS low,
-    argMaxIf(price, place, is_executed)     AS close,
-    argMinIf(spot_price, place, is_tick)    AS spot_open,
-    maxIf(spot_price, is_tick)              AS spot_high,
-    minIf(spot_price, is_tick)              AS spot_low,
-    argMaxIf(spot_price, place, is_tick)    AS spot_close,
+    argMinIf(price, place, is_executed)     AS first_price,
+    reinterpretAsInt64(maxIf(price, is_executed)) - first_bits                AS high_ulps,
+    reinterpretAsInt64(minIf(price, is_executed)) - first_bits                AS low_ulps,
+    reinterpretAsInt64(argMaxIf(price, place, is_executed)) - first_bits      AS close_ulps,
+    first_spot_bits - first_bits                                              AS spot_open_ulps,
+    reinterpretAsInt64(maxIf(spot_price, is_tick)) - first_spot_bits          AS spot_high_ulps,
+    reinterpretAsInt64(minIf(spot_price, is_tick)) - first_spot_bits          AS spot_low_ulps,
+    reinterpretAsInt64(argMaxIf(spot_price, place, is_tick)) - first_spot_bits AS spot_close_ulps,
     sum(units0)                             AS volume0,
     sum(units1)                             AS volume1,
     sum(amount_usd)                         AS volume_usd,

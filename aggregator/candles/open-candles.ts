@@ -1,27 +1,21 @@
 /** Open candles: the buckets that the stream still writes to, in memory. Complete ones are folded without a query. */
-import type { BlockContent, UnixSeconds } from '../../ingest/model/message.ts'
+import type { PoolPlaces, SortedTicks } from '../../ingest/columns/sorted-ticks.ts'
+import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
-import type { Tick } from '../../ingest/model/tick.ts'
-import { addTick, bucketStart, type Candle, fromTick, RESOLUTIONS, type Resolution, resetTo } from './candle.ts'
+import { bucketStart, type Candle, merge, RESOLUTIONS, type Resolution } from './candle.ts'
+import type { CandleColumns } from './candle-columns.ts'
 
 export type Bucket = { pool: PoolId; resolution: Resolution; start: UnixSeconds; candle: Candle }
 
-/** `emittedTrades`: the trades of the candle when it was last counted or loaded. */
-type OpenCandle = Bucket & { isChanged: boolean; emittedTrades: number }
-
 type OpenPool = {
   /** By index of the resolution; an absent one has no ticks, or began at or before `completeAfter`. */
-  buckets: (OpenCandle | undefined)[]
+  buckets: (Bucket | undefined)[]
   /** Buckets that begin after this second are complete; ticks at or before it may be in no bucket here. */
   completeAfter: UnixSeconds
   lastTick: UnixSeconds
-  /** In this fold: the pool's ticks, and the trades added to its emitted candles of all resolutions. */
-  folded: number
-  gained: number
 }
 
 const MAX_POOLS = 20_000
-const NO_TICKS = { folded: 0, gained: 0 }
 
 /**
  * Blocks come in the order of the chain, and so of time. A bucket that begins after every stored tick is complete with the ticks folded
@@ -43,87 +37,55 @@ export class OpenCandles {
   }
 
   /**
-   * Passes every bucket that changed to `take`; it is valid during that call alone, because its memory is reused.
-   * Returns the pools with an incomplete bucket, whose candles ClickHouse has to recompute. `ticks` counts the ticks added to candles and all
-   * ticks of incomplete pools: each counts once in each resolution.
+   * Adds every candle that changed to `out`, in the order of the table. Returns the pools with an incomplete bucket, whose candles ClickHouse has to
+   * recompute. `ticks` counts the ticks added to candles and all ticks of incomplete pools: each counts once in each resolution.
    */
-  fold(blocks: readonly BlockContent[], take: (bucket: Bucket) => void): { incomplete: PoolId[]; ticks: number } {
-    const changed = new Set<PoolId>()
-    const unknown = new Set<PoolId>()
+  fold(sorted: SortedTicks, out: CandleColumns): { incomplete: PoolId[]; ticks: number } {
+    const incomplete: PoolId[] = []
     let counted = 0
-    for (const { timestamp, ticks } of blocks) {
-      for (const tick of ticks) {
-        if (unknown.has(tick.pool)) counted++
-        else {
-          changed.add(tick.pool)
-          if (!this.#add(tick, timestamp, take)) unknown.add(tick.pool)
-        }
+    for (const group of sorted.groups) {
+      const before = out.length
+      const added = this.#foldPool(sorted, group, out)
+      if (added === undefined) {
+        out.cut(before)
+        incomplete.push(group.pool)
       }
-    }
-    for (const id of changed) {
-      const pool = this.#pools.get(id)
-      if (!pool) continue
-      if (unknown.has(id)) {
-        counted += pool.folded
-        pool.folded = pool.gained = 0
-        continue
-      }
-      // The least recently traded pools come first.
-      this.#pools.delete(id)
-      this.#pools.set(id, pool)
-      for (const bucket of pool.buckets) {
-        if (!bucket?.isChanged) continue
-        bucket.isChanged = false
-        gain(pool, bucket)
-        take(bucket)
-      }
-      counted += pool.gained / RESOLUTIONS.length
-      pool.folded = pool.gained = 0
+      counted += added === undefined ? group.to - group.from : added / RESOLUTIONS.length
     }
     this.#trim()
-    return { incomplete: [...unknown], ticks: counted }
+    return { incomplete, ticks: counted }
   }
 
-  /** False where a bucket of the tick is incomplete. */
-  #add(tick: Tick, timestamp: UnixSeconds, take: (bucket: Bucket) => void): boolean {
-    let pool = this.#pools.get(tick.pool)
-    if (!pool) {
-      pool = { buckets: [], completeAfter: this.#completeAfter, lastTick: timestamp, ...NO_TICKS }
-      this.#pools.set(tick.pool, pool)
+  /** The trades added to candles of all resolutions; undefined where a bucket is incomplete. */
+  #foldPool(sorted: SortedTicks, group: PoolPlaces, out: CandleColumns): number | undefined {
+    const { ticks, order } = sorted
+    const pool = this.#pools.get(group.pool) ?? {
+      buckets: [],
+      completeAfter: this.#completeAfter,
+      lastTick: 0,
     }
-    pool.lastTick = Math.max(pool.lastTick, timestamp)
-    pool.folded++
-    // The hottest loop of the fold: by index, and a closed candle's memory is reused, so that it leaves no garbage.
-    for (let index = 0; index < RESOLUTIONS.length; index++) {
-      const resolution = RESOLUTIONS[index] ?? 1
-      const start = bucketStart(timestamp, resolution)
+    // The least recently traded pools come first.
+    this.#pools.delete(group.pool)
+    this.#pools.set(group.pool, pool)
+    for (let place = group.from; place < group.to; place++)
+      pool.lastTick = Math.max(pool.lastTick, ticks.time[order[place] ?? 0] ?? 0)
+    const ends = [out.length]
+    for (const resolution of RESOLUTIONS) {
+      if (resolution === 1) foldTicks(sorted, group, out)
+      else foldFiner(resolution, ends.at(-2) ?? 0, out)
+      ends.push(out.length)
+    }
+    let added = 0
+    for (const [index, resolution] of RESOLUTIONS.entries()) {
+      const [from = 0, to = 0] = [ends[index], ends[index + 1]]
       const open = pool.buckets[index]
-      if (open?.start === start) {
-        addTick(open.candle, tick)
-        open.isChanged = true
-      } else if (start <= pool.completeAfter || (open && start < open.start)) {
-        return false
-      } else if (open) {
-        if (open.isChanged) {
-          gain(pool, open)
-          take(open)
-        }
-        open.start = start
-        open.emittedTrades = 0
-        resetTo(open.candle, tick)
-        open.isChanged = true
-      } else {
-        pool.buckets[index] = {
-          pool: tick.pool,
-          resolution,
-          start,
-          candle: fromTick(tick),
-          isChanged: true,
-          emittedTrades: 0,
-        }
-      }
+      if (!isComplete(pool.completeAfter, open, out, from, to)) return undefined
+      for (let row = from; row < to; row++) added += out.arrays.trades[row] ?? 0
+      if (open && open.start === out.arrays.start[from]) out.set(from, merge(open.candle, out.candleAt(from)))
+      const start = out.arrays.start[to - 1] ?? 0
+      pool.buckets[index] = { start, resolution, pool: group.pool, candle: out.candleAt(to - 1) }
     }
-    return true
+    return added
   }
 
   /**
@@ -134,12 +96,7 @@ export class OpenCandles {
     if (until <= this.#aheadUntil) return
     for (const bucket of buckets) {
       const open = this.#pools.get(bucket.pool)
-      if (open)
-        open.buckets[RESOLUTIONS.indexOf(bucket.resolution)] = {
-          ...bucket,
-          isChanged: false,
-          emittedTrades: bucket.candle.trades,
-        }
+      if (open) open.buckets[RESOLUTIONS.indexOf(bucket.resolution)] = bucket
     }
   }
 
@@ -151,7 +108,6 @@ export class OpenCandles {
         buckets: [],
         completeAfter: Math.max(completeAfter, until, this.#aheadUntil),
         lastTick,
-        ...NO_TICKS,
       })
     }
   }
@@ -176,7 +132,46 @@ export class OpenCandles {
   }
 }
 
-function gain(pool: OpenPool, bucket: OpenCandle): void {
-  pool.gained += bucket.candle.trades - bucket.emittedTrades
-  bucket.emittedTrades = bucket.candle.trades
+/** Candles of seconds, a row for each second with ticks. */
+function foldTicks({ ticks, order }: SortedTicks, { from, to }: PoolPlaces, out: CandleColumns): void {
+  const timeAt = (place: number) => ticks.time[order[place] ?? 0] ?? 0
+  const pool = ticks.pool[order[from] ?? 0] ?? 0
+  for (let first = from; first < to; ) {
+    const start = timeAt(first)
+    let next = first + 1
+    while (next < to && timeAt(next) === start) next++
+    out.addTicks({ pool, resolution: 1, start }, { ticks, order }, first, next)
+    first = next
+  }
+}
+
+/** Candles of a coarser resolution from all rows from `from` on. */
+function foldFiner(resolution: Resolution, from: number, out: CandleColumns): void {
+  const to = out.length
+  const startAt = (row: number) => bucketStart(out.arrays.start[row] ?? 0, resolution)
+  const pool = out.arrays.pool[from] ?? 0
+  for (let first = from; first < to; ) {
+    const start = startAt(first)
+    let next = first + 1
+    while (next < to && startAt(next) === start) next++
+    out.addRows({ pool, resolution, start }, first, next)
+    first = next
+  }
+}
+
+/** Whether each row, together with the open candle, has all ticks of its bucket. */
+function isComplete(
+  completeAfter: UnixSeconds,
+  open: Bucket | undefined,
+  { arrays: { start } }: CandleColumns,
+  from: number,
+  to: number,
+): boolean {
+  let before = open?.start
+  for (let row = from; row < to; row++) {
+    const own = start[row] ?? 0
+    if (own !== before && (own <= completeAfter || (before !== undefined && own < before))) return false
+    before = own
+  }
+  return true
 }

@@ -14,11 +14,11 @@ import type { Ledger } from '../ledger/ledger.ts'
 import type { LedgerObserver } from '../ledger/observer.ts'
 import { filterGroups, poolGroups } from '../store/pool-groups.ts'
 import type { Enqueue } from '../store/priority-queue.ts'
-import { ask, insertBinary, loadSql, together } from '../store/store.ts'
+import { ask, loadSql, together } from '../store/store.ts'
 import { finalRowVersion } from '../store/version.ts'
 import { completeCandles } from '../write/complete-candles.ts'
 import { insertAndFold } from '../write/flush.ts'
-import { touchedPools } from '../write/fold-blocks.ts'
+import { insertFolded, touchedPools } from '../write/fold-ticks.ts'
 import { insertBalances } from '../write/insert-blocks.ts'
 import type { VersionedBlock } from '../write/rows.ts'
 import { type ActiveOverwrite, tipTime, type WriterState } from '../write/writer-state.ts'
@@ -115,7 +115,7 @@ async function foldRange(
       if (active.isDisturbed) return undefined
       const { inserting, folded } = await insertAndFold(client, network, piece, { ...state, open })
       await inserting
-      await together([insertBinary(client, 'candles', folded.candles), insertBalances(client, piece)])
+      await together([insertFolded(client, network, folded), insertBalances(client, piece)])
       return folded
     })
     if (!folded) return undefined

@@ -13,6 +13,7 @@ import { finalRowVersion, finalTombstoneVersion } from '../store/version.ts'
 import { MAX_TICKS_PER_FLUSH } from '../write/flush.ts'
 import { insertBalances, insertBlocks } from '../write/insert-blocks.ts'
 import type { VersionedBlock } from '../write/rows.ts'
+import { versionTicks } from '../write/tick-rows.ts'
 import { isStreamQuiet, tipTime, type WriterState } from '../write/writer-state.ts'
 
 const touchedBetween = loadSql(import.meta.url, './touched_between.sql')
@@ -47,7 +48,9 @@ export async function replaceRange(
   { state, ledger, enqueue }: { state: WriterState; ledger: Ledger; enqueue: Enqueue },
 ): Promise<readonly TouchedPool[]> {
   for (const piece of piecesOf(blocks, state)) {
-    await enqueue(() => together([insertBlocks(client, piece).inserting, insertBalances(client, piece)]))
+    await enqueue(() =>
+      together([insertBlocks(client, piece, versionTicks(range.network, piece)), insertBalances(client, piece)]),
+    )
   }
   await tombstoneLiquidity(client, range, state, enqueue)
   const { job, ...between } = range

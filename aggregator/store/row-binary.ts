@@ -86,19 +86,6 @@ export class RowBinary {
     return this
   }
 
-  /** An Int64: by how many units in the last place `value` is above `estimate`, which is the difference of their bits, modulo 2^64. */
-  ulps(value: number, estimate: number): this {
-    const at = this.#reserve(8)
-    this.#view.setFloat64(at, estimate, true)
-    const low = this.#view.getUint32(at, true)
-    const high = this.#view.getUint32(at + 4, true)
-    this.#view.setFloat64(at, value, true)
-    const rest = this.#view.getUint32(at, true) - low
-    this.#view.setUint32(at, rest, true)
-    this.#view.setUint32(at + 4, this.#view.getUint32(at + 4, true) - high - (rest < 0 ? 1 : 0), true)
-    return this
-  }
-
   string(value: string): this {
     // No character takes more than three bytes, so this one's length is sure to be a single one.
     if (value.length * 3 < 0x80) {

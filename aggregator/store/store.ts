@@ -49,6 +49,19 @@ export async function insertBinary(
   rows.recycle()
 }
 
+/** One INSERT of a block of the format Native; none where there are no pieces. */
+export async function insertNative(
+  client: ClickHouseClient,
+  table: string,
+  pieces: readonly Uint8Array[],
+): Promise<void> {
+  if (pieces.length === 0) return
+  const query = `INSERT INTO ${table} FORMAT Native`
+  const { stream } = await client.exec({ query, values: Readable.from(pieces) })
+  // An unread response keeps its socket busy.
+  stream.resume()
+}
+
 /** All at once; where some fail, throws the first failure once none is under way any more. */
 export async function together(tasks: readonly Promise<unknown>[]): Promise<void> {
   await Promise.allSettled(tasks)

@@ -3,8 +3,9 @@
  *
  *   PlacedMessage[]  the ledger has accepted them (see stream-writer.ts); check-flush.ts is the last gate
  *     → versionBlocks    VersionedBlock[]  their blocks, with the version that their place in the log gives
+ *     → versionTicks     VersionedTicks    their ticks as columns, in the order of the table
  *     → insertBlocks     ticks, pools and liquidity changes; under way while the candles are folded
- *     → foldBlocks       FoldedBlocks      ticks into open candles, candles into rows
+ *     → foldTicks        FoldedTicks       ticks into open candles, candles into rows
  *     → insertCandles    candles           beside the ticks where memory holds all of them, else after the ticks
  *     → recordFlush      changes and balances, then `blocks`: the ledger comes last, so a crash leaves nothing that looks whole
  *
@@ -23,10 +24,11 @@ import { insertBinary, together } from '../store/store.ts'
 import { rowVersion } from '../store/version.ts'
 import { checkCounts, checkFlush, checkVersions } from './check-flush.ts'
 import { completeCandles } from './complete-candles.ts'
-import { type FoldedBlocks, foldBlocks, touchedPools } from './fold-blocks.ts'
+import { type FoldedTicks, foldTicks, insertFolded, touchedPools } from './fold-ticks.ts'
 import { insertBalances, insertBlocks } from './insert-blocks.ts'
 import type { PlacedMessage } from './rows.ts'
 import { LEDGER_COLUMNS, ledgerRows, type VersionedBlock } from './rows.ts'
+import { versionTicks } from './tick-rows.ts'
 import type { WriterState } from './writer-state.ts'
 
 /** Large inserts are cheap; this bounds the memory of one. */
@@ -35,7 +37,7 @@ export const MAX_TICKS_PER_FLUSH = 50_000
 export type StartedFlush = {
   placed: readonly PlacedMessage[]
   blocks: readonly VersionedBlock[]
-  folded: FoldedBlocks
+  folded: FoldedTicks
   /** All candles were folded in memory: the next flush may be folded before these are stored. */
   isFolded: boolean
   /** Its changes, for caches in the same process. */
@@ -78,13 +80,14 @@ export async function insertAndFold(
   network: NetworkName,
   blocks: readonly VersionedBlock[],
   { versions, open }: Pick<WriterState, 'versions' | 'open'>,
-): Promise<{ inserting: Promise<void>; folded: FoldedBlocks }> {
-  const { inserting, ticks: encoded } = insertBlocks(client, blocks)
+): Promise<{ inserting: Promise<void>; folded: FoldedTicks }> {
+  const ticks = versionTicks(network, blocks)
+  const inserting = insertBlocks(client, blocks, ticks)
   inserting.catch(() => undefined)
   // The requests are sent before the fold takes the thread.
   await nextTurn()
-  const folded = foldBlocks(network, blocks, open, versions.next())
-  checkCounts(network, blocks, { encoded, folded: folded.ticks })
+  const folded = foldTicks(ticks, open, versions.next())
+  checkCounts(network, blocks, { encoded: ticks.order.length, folded: folded.ticks })
   return { inserting, folded }
 }
 
@@ -144,7 +147,7 @@ function insertCandles(
   state: WriterState,
 ): Promise<void> {
   return together([
-    insertBinary(client, 'candles', folded.candles),
+    insertFolded(client, network, folded),
     completeCandles(client, network, blocks, folded.incomplete, state),
   ])
 }

@@ -3,24 +3,20 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import type { BlockContent } from '../../ingest/model/message.ts'
 import type { RowBinary } from '../store/row-binary.ts'
 import { insertRows, together } from '../store/store.ts'
-import { balanceHourRow, balanceRow, liquidityRow, poolRow, tickRow, type VersionedBlock } from './rows.ts'
+import { balanceHourRow, balanceRow, liquidityRow, poolRow, type VersionedBlock } from './rows.ts'
+import { insertTicks, type VersionedTicks } from './tick-rows.ts'
 
-/** Ticks, pools and liquidity changes. All rows are encoded before the first statement is answered: `ticks` is how many of ticks. */
+/** Ticks, pools and liquidity changes. All rows are encoded before the first statement is answered. */
 export function insertBlocks(
   client: ClickHouseClient,
   blocks: readonly VersionedBlock[],
-): { inserting: Promise<void>; ticks: number } {
-  let ticks = 0
-  const countedTick: typeof tickRow = (out, versioned, tick) => {
-    tickRow(out, versioned, tick)
-    ticks++
-  }
-  const inserting = together([
-    insertEach(client, 'ticks', blocks, ({ ticks }) => ticks, countedTick),
+  ticks: VersionedTicks,
+): Promise<void> {
+  return together([
+    insertTicks(client, ticks),
     insertPools(client, blocks),
     insertEach(client, 'liquidity_changes', blocks, ({ liquidity }) => liquidity, liquidityRow),
   ])
-  return { inserting, ticks }
 }
 
 export function insertPools(client: ClickHouseClient, blocks: readonly VersionedBlock[]): Promise<void> {

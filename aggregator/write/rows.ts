@@ -3,14 +3,11 @@
 import { type BlockContent, type Message, tipOf } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { LiquidityChange, Pool, PoolBalance } from '../../ingest/model/pool.ts'
-import type { Tick } from '../../ingest/model/tick.ts'
 import { venueOf } from '../../ingest/model/venue.ts'
 import { bucketStart } from '../candles/candle.ts'
-import { estimatePrices } from '../candles/price-estimate.ts'
 import type { LedgerBlock } from '../ledger/stored-blocks.ts'
 import { digestOf } from '../store/digest.ts'
 import type { RowBinary } from '../store/row-binary.ts'
-import { UNKNOWN_SENDER } from '../store/sender.ts'
 import type { LogPosition, Version } from '../store/version.ts'
 
 /** A message and its place in the log, which gives its rows their version. */
@@ -70,19 +67,6 @@ export function ledgerRows(out: RowBinary, message: Message, version: Version): 
   const ticks = message.blocks.find((block) => block.number === last.number)?.ticks ?? []
   const block = { ...last, timestamp: message.timestamp, ticks, ...final }
   blockRow(out, { network, block, parentHash: undefined, first: message.from, version })
-}
-
-export function tickRow(out: RowBinary, { network, block, version }: VersionedBlock, tick: Tick): void {
-  out.string(network).string(tick.pool).uint32(block.timestamp).uint64(block.number).uint32(tick.logIndex)
-  out.hash(tick.transactionHash).integer(tick.amount0, 256).integer(tick.amount1, 256)
-  out.integer(tick.sqrtPriceX96, 256).integer(tick.liquidity, 128).int32(tick.poolTick).uint32(tick.fee)
-  const { scale, spotPrice, price } = estimatePrices(tick)
-  out.float64(scale).ulps(tick.spotPrice, spotPrice).ulps(tick.price, price)
-  out
-    .integer(tick.amountUsdMicros, 256)
-    .uint64(version)
-    .uint8(LIVE)
-    .address(tick.sender ?? UNKNOWN_SENDER)
 }
 
 export function poolRow(out: RowBinary, { network, block, version }: VersionedBlock, pool: Pool): void {

@@ -28,6 +28,38 @@ export type Tick = {
   amountUsdMicros: bigint
 }
 
+/**
+ * Ticks as columns: one typed array a field, row by row in the order of the chain. Words are 32-bit lanes, the least significant first, negative ones in
+ * two's complement: on a little-endian machine these are the bytes that ClickHouse
+ * reads. Units are those of `Tick`.
+ */
+export type TickColumns = {
+  readonly length: number
+  /** Each pool once. */
+  readonly pools: readonly PoolId[]
+  /** Place in `pools`. */
+  readonly pool: Uint32Array
+  readonly block: Float64Array
+  /** Seconds: the time of the block. */
+  readonly time: Uint32Array
+  readonly logIndex: Uint32Array
+  /** 32 bytes a row. */
+  readonly transactionHash: Uint8Array
+  /** 20 bytes a row; zeros where it is not known. */
+  readonly sender: Uint8Array
+  /** 8 lanes a row, as the next three. */
+  readonly amount0: Uint32Array
+  readonly amount1: Uint32Array
+  readonly sqrtPrice: Uint32Array
+  readonly usdMicros: Uint32Array
+  /** 4 lanes a row. */
+  readonly liquidity: Uint32Array
+  readonly poolTick: Int32Array
+  readonly fee: Uint32Array
+  readonly price: Float64Array
+  readonly spotPrice: Float64Array
+}
+
 export const SIDES = ['buy', 'sell'] as const
 export type Side = (typeof SIDES)[number]
 

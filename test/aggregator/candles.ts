@@ -37,6 +37,7 @@ export async function storedCandles(
     query: `SELECT * REPLACE (toUnixTimestamp(time) AS time) FROM candles FINAL WHERE network = {network:String}`,
     query_params: { network },
     format: 'JSONStringsEachRow',
+    clickhouse_settings: { asterisk_include_alias_columns: 1 },
   })
   const shown: Candles = {}
   const empty: string[] = []

@@ -1,7 +1,7 @@
 /** The floor of storing a block: its ticks alone, in one insert, into a table without other writers. */
 import type { ClickHouseClient } from '@clickhouse/client'
-import { insertRows } from '../../aggregator/store/store.ts'
-import { tickRow } from '../../aggregator/write/rows.ts'
+import { insertNative } from '../../aggregator/store/store.ts'
+import { tickBlock, versionTicks } from '../../aggregator/write/tick-rows.ts'
 import type { BlockContent } from '../../ingest/model/message.ts'
 
 export async function createBareTable(client: ClickHouseClient): Promise<void> {
@@ -9,9 +9,8 @@ export async function createBareTable(client: ClickHouseClient): Promise<void> {
 }
 
 export function insertBare(client: ClickHouseClient, block: BlockContent): Promise<void> {
-  return insertRows(client, 'bare_ticks', (out) => {
-    for (const tick of block.ticks) tickRow(out, { network: 'ethereum', block, version: 1n }, tick)
-  })
+  const network = 'ethereum'
+  return insertNative(client, 'bare_ticks', tickBlock(versionTicks(network, [{ network, block, version: 1n }])))
 }
 
 /** In ms. */

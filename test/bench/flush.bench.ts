@@ -5,13 +5,12 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Readable } from 'node:stream'
 import { aggregate } from '../../aggregator/aggregate.ts'
 import { PUBLISHED_KINDS } from '../../aggregator/extras/publish/publication.ts'
 import { publishing } from '../../aggregator/extras/publish/publisher.ts'
 import type { AggregatorFact } from '../../aggregator/ledger/fact.ts'
-import { RowBinary } from '../../aggregator/store/row-binary.ts'
-import { tickRow } from '../../aggregator/write/rows.ts'
+import { insertNative } from '../../aggregator/store/store.ts'
+import { tickBlock, versionTicks } from '../../aggregator/write/tick-rows.ts'
 import { openStore } from '../../infra/clickhouse/store.ts'
 import { inProcessLog } from '../../infra/kafka/in-process.ts'
 import { kafkaLog } from '../../infra/kafka/kafka.ts'
@@ -140,18 +139,12 @@ function publicTopics(brokers: readonly string[], network: NetworkName): PublicT
 }
 
 function bareInsert(messages: readonly RangeMessage[]): () => Promise<void> {
-  const out = new RowBinary()
-  for (const message of messages) {
-    for (const block of message.blocks) {
-      for (const tick of block.ticks) tickRow(out, { network: 'ethereum', block, version: 1n }, tick)
-    }
-  }
-  const { bytes } = out
-  return async () => {
-    const query = 'INSERT INTO bare_ticks FORMAT RowBinary'
-    const { stream } = await client.exec({ query, values: Readable.from([bytes]) })
-    stream.resume()
-  }
+  const network = 'ethereum'
+  const blocks = messages.flatMap((message) =>
+    message.blocks.map((block) => ({ network, block, version: 1n }) as const),
+  )
+  const pieces = tickBlock(versionTicks(network, blocks))
+  return () => insertNative(client, 'bare_ticks', pieces)
 }
 
 function throughAggregator() {

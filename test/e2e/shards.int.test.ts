@@ -113,7 +113,7 @@ describe.skipIf(withoutClickHouse)('over two shards', () => {
     for (const row of pools) {
       const { pool } = JSON.parse(row) as { pool: string }
       await over.owner.command({
-        query: `INSERT INTO candles SELECT * REPLACE (close + 1 AS close, version + 1 AS version) FROM candles FINAL
+        query: `INSERT INTO candles SELECT * REPLACE (close_ulps + 1 AS close_ulps, version + 1 AS version) FROM candles FINAL
           WHERE network = {network:String} AND pool = {pool:String} ORDER BY candles.resolution, candles.time LIMIT 1`,
         query_params: { network, pool },
       })

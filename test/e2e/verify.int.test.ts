@@ -68,7 +68,7 @@ describe.skipIf(withoutClickHouse)('npm run verify and npm run rebuild', () => {
   /** The highest price of the day, in its last digit; a swap of a final block; ten one-minute candles. */
   async function spoil(): Promise<void> {
     for (const query of [
-      'INSERT INTO candles SELECT * REPLACE (high * (1 + 1e-15) AS high, version + 1 AS version) FROM candles FINAL WHERE resolution = 86400',
+      'INSERT INTO candles SELECT * REPLACE (high_ulps + 5 AS high_ulps, version + 1 AS version) FROM candles FINAL WHERE resolution = 86400',
       `INSERT INTO ticks SELECT * REPLACE (1 AS is_deleted, version + 1 AS version) FROM ticks FINAL
        WHERE block <= ${FINALIZED} ORDER BY block DESC LIMIT 1`,
       'INSERT INTO candles SELECT * REPLACE (0 AS trades, version + 1 AS version) FROM candles FINAL WHERE resolution = 60 LIMIT 10',
@@ -100,7 +100,7 @@ describe.skipIf(withoutClickHouse)('npm run verify and npm run rebuild', () => {
 
   test('a rebuild of one resolution mends it alone', { timeout: 60_000 }, async () => {
     await store.command({
-      query: `INSERT INTO candles SELECT * REPLACE (low * 2 AS low, version + 1 AS version)
+      query: `INSERT INTO candles SELECT * REPLACE (low_ulps - 1000 AS low_ulps, version + 1 AS version)
               FROM candles FINAL WHERE resolution IN (60, 3600)`,
     })
     expect(await command('rebuild', ...ETHEREUM, '--resolution', '60')).toMatchObject({ code: 0 })

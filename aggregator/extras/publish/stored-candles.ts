@@ -3,7 +3,7 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import type { NetworkName } from '../../../ingest/model/network.ts'
 import { bucketStart } from '../../candles/candle.ts'
-import { type CandleColumns, toBucket } from '../../candles/candle-rows.ts'
+import { type CandleRow, toBucket } from '../../candles/candle-rows.ts'
 import type { Bucket } from '../../candles/open-candles.ts'
 import { mergeTouched, scopeOf, type TouchedPool } from '../../candles/recompute.ts'
 import { ask, loadSql } from '../../store/store.ts'
@@ -31,7 +31,7 @@ export async function readStoredCandles(
     const group = byTime.slice(start, start + POOLS_PER_QUERY)
     const { pools, first: since, last: until } = scopeOf(group)
     const touchedBy = new Map(group.map((pool) => [pool.pool, pool]))
-    const rows = await ask<CandleColumns & { version: string }>(client, storedCandles, { network, pools, since, until })
+    const rows = await ask<CandleRow & { version: string }>(client, storedCandles, { network, pools, since, until })
     for (const row of rows) {
       const { first = 0, last = 0 } = touchedBy.get(row.pool) ?? {}
       if (row.start < bucketStart(first, row.resolution) || row.start > last) continue

@@ -25,7 +25,7 @@ export type TickRange = {
   below?: Version | undefined
 }
 
-type TickColumns = { pool: PoolId; number: number; timestamp: UnixSeconds; scale: number } & Pick<
+type StoredTickRow = { pool: PoolId; number: number; timestamp: UnixSeconds; scale: number } & Pick<
   Tick,
   'logIndex' | 'poolTick' | 'fee'
 > &
@@ -77,7 +77,7 @@ async function readTicks(
   // A tombstone is a row like the one that it takes, and FINAL leaves it out.
   const clickhouse_settings = { final: which === 'live' ? 1 : 0 } as const
   const rows = await askGroups(groups, (group) =>
-    ask<TickColumns>(
+    ask<StoredTickRow>(
       client,
       storedTicks,
       { since: 0, until: MAX_TIME, ...range, pools: group },
@@ -99,7 +99,7 @@ export function inChainOrder(one: VersionedTick, other: VersionedTick): number {
   return one.block.number - other.block.number || one.tick.logIndex - other.tick.logIndex
 }
 
-function toVersionedTick(row: TickColumns, hash: string | undefined): VersionedTick {
+function toVersionedTick(row: StoredTickRow, hash: string | undefined): VersionedTick {
   const { pool, number, timestamp, logIndex, poolTick, fee, scale } = row
   const swapped = {
     amount0: BigInt(row.amount0),

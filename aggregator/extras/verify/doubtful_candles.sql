@@ -20,7 +20,8 @@ FROM
         open, high, low, close, spot_open, spot_high, spot_low, spot_close, volume0, volume1, volume_usd, trades
     FROM
     (
-        SELECT *
+        SELECT
+            pool, resolution, time, open, high, low, close, spot_open, spot_high, spot_low, spot_close, volume0, volume1, volume_usd, trades
         FROM candles FINAL
         WHERE network = {network:String} AND resolution IN (1, 60, 3600, 86400)
           AND time >= toDateTime({from:UInt32}, 'UTC') AND time < toDateTime({to:UInt32}, 'UTC')

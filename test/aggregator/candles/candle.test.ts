@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { addTick, bucketStart, type Candle, fromTick, merge, RESOLUTIONS } from '../../../aggregator/candles/candle.ts'
+import { bucketStart, type Candle, fromTick, merge, RESOLUTIONS } from '../../../aggregator/candles/candle.ts'
 import type { Tick } from '../../../ingest/model/tick.ts'
 import { blockPlan } from '../../support/chain.ts'
 import { seeded } from '../../support/seed.ts'
@@ -32,19 +32,6 @@ describe('merge', () => {
           if (earlier && later) pieces.splice(at, 2, merge(earlier, later))
         }
         expect(pieces).toStrictEqual([foldLeft(stream.map(fromTick))])
-      }),
-      seeded(),
-    )
-  })
-
-  test('a tick added in place gives what merging its candle gives', () => {
-    fc.assert(
-      fc.property(ticks, (stream) => {
-        const [first, ...rest] = stream
-        if (!first) return
-        const candle = fromTick(first)
-        for (const tick of rest) addTick(candle, tick)
-        expect(candle).toStrictEqual(foldLeft(stream.map(fromTick)))
       }),
       seeded(),
     )

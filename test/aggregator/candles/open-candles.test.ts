@@ -4,6 +4,9 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { bucketStart, type Candle, fromTick, merge, RESOLUTIONS } from '../../../aggregator/candles/candle.ts'
 import { type Bucket, OpenCandles } from '../../../aggregator/candles/open-candles.ts'
+import { bucketsOf, foldTicks } from '../../../aggregator/write/fold-ticks.ts'
+import { sortTicks } from '../../../ingest/columns/sorted-ticks.ts'
+import { columnsOf } from '../../../ingest/columns/tick-columns.ts'
 import type { BlockContent } from '../../../ingest/model/message.ts'
 import type { PoolId } from '../../../ingest/model/pool.ts'
 import type { Tick } from '../../../ingest/model/tick.ts'
@@ -16,6 +19,13 @@ const POOLS = ['0xa1', '0xa2', '0xa3', '0xa4'] as PoolId[]
 const START = 86_400 * 19_000 - 30
 
 type StoredTick = { tick: Tick; block: number; time: number; isFinal: boolean }
+
+/** Each candle that changed, and the pools that memory lacks. */
+function fold(open: OpenCandles, blocks: readonly BlockContent[]) {
+  const folded = foldTicks(sortTicks(columnsOf(blocks)), open, 1n)
+  const buckets = bucketsOf(folded.candles, folded.pools)
+  return { ...folded, buckets }
+}
 
 /** The aggregator's recompute, on an array in place of the tables. */
 class Model {
@@ -104,8 +114,7 @@ class Model {
     for (const attempt of failsAfter === 'nothing' ? [1] : [0, 1]) {
       const isStated = new Set(this.ticks.map(({ tick }) => tick))
       this.ticks.push(...stored.filter(({ tick }) => !isStated.has(tick)))
-      const buckets: Bucket[] = []
-      const { incomplete: unknown, ticks } = this.open.fold(blocks, (bucket) => buckets.push(structuredClone(bucket)))
+      const { incomplete: unknown, ticks, buckets } = fold(this.open, blocks)
       expect(ticks).toBe(stored.length)
       if (attempt === 0 && failsAfter === 'ticks') {
         this.open.invalidateAll(last.timestamp)
@@ -225,10 +234,8 @@ test('the least recently traded pool is evicted first, and recomputed when it tr
   const open = new OpenCandles(0, 2)
   const random = new Model(Math.random, 1)
   const at = (time: number, ...pools: number[]) =>
-    open.fold(
-      [block(time, time, { ticks: pools.map((pool) => ({ ...random.tick(), pool: POOLS[pool] ?? '0xa1' })) })],
-      () => {},
-    ).incomplete
+    fold(open, [block(time, time, { ticks: pools.map((pool) => ({ ...random.tick(), pool: POOLS[pool] ?? '0xa1' })) })])
+      .incomplete
   expect(at(86_400, 0, 1)).toEqual([])
   expect(at(86_401, 0, 2)).toEqual([])
   // Pool 1 made room, so that its day is not known any more; a new day is.

@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { RowBinary } from '../../../aggregator/store/row-binary.ts'
-import { insertRows } from '../../../aggregator/store/store.ts'
-import { tickRow } from '../../../aggregator/write/rows.ts'
+import { insertTicks, versionTicks } from '../../../aggregator/write/tick-rows.ts'
 import { anyTick } from '../../support/any-tick.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
 import { seededOnServers } from '../../support/seed.ts'
@@ -26,11 +25,8 @@ describe.skipIf(withoutClickHouse)('the prices of a row', () => {
     await fc.assert(
       fc.asyncProperty(ticks, async (ticks) => {
         const network = networkOf(`run ${++run}`)
-        await insertRows(database.client, 'ticks', (out) => {
-          for (const [logIndex, tick] of ticks.entries()) {
-            tickRow(out, { network, block: { ...PLACE, ...NOTHING }, version: 1n }, { ...tick, logIndex })
-          }
-        })
+        const block = { ...PLACE, ...NOTHING, ticks: ticks.map((tick, logIndex) => ({ ...tick, logIndex })) }
+        await insertTicks(database.client, versionTicks(network, [{ network, block, version: 1n }]))
         expect(await bitsOf(network)).toStrictEqual(ticks.map(({ price, spotPrice }) => bits(price, spotPrice)))
       }),
       seededOnServers({ numRuns: RUNS }),

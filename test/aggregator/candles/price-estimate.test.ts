@@ -1,7 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { estimatePrices, storedPrice } from '../../../aggregator/candles/price-estimate.ts'
-import { RowBinary } from '../../../aggregator/store/row-binary.ts'
+import { ulpsOf } from '../../../aggregator/store/native-format.ts'
+import { columnsOf } from '../../../ingest/columns/tick-columns.ts'
+import type { Tick } from '../../../ingest/model/tick.ts'
 import { executionPrice, magnitude, spotPrice } from '../../../ingest/pricing/price.ts'
 import { anyTick } from '../../support/any-tick.ts'
 import { seeded } from '../../support/seed.ts'
@@ -23,7 +25,7 @@ describe('the estimate of a price', () => {
         const decimals = { decimals0: places[0], decimals1: places[1] }
         const spot = spotPrice(root, decimals)
         const price = executionPrice(amount0, amount1, decimals) ?? spot
-        const estimate = estimatePrices({ amount0, amount1, sqrtPriceX96: root, spotPrice: spot })
+        const estimate = estimateFor({ amount0, amount1, sqrtPriceX96: root, spotPrice: spot })
         expect(estimate.scale).toBe(Number(`1e${places[1] - places[0]}`))
         expect(magnitude(ulps(spot, estimate.spotPrice))).toBeLessThanOrEqual(8n)
         expect(magnitude(ulps(price, estimate.price))).toBeLessThanOrEqual(8n)
@@ -35,7 +37,7 @@ describe('the estimate of a price', () => {
   test('the estimate and the stored distance give back the price of any tick, bit for bit', () => {
     fc.assert(
       fc.property(anyTick({ pool: `0x${'fe'.repeat(20)}` }), (tick) => {
-        const { scale, ...estimate } = estimatePrices(tick)
+        const { scale, ...estimate } = estimateFor(tick)
         for (const kind of ['price', 'spotPrice'] as const) {
           // It would have many forms.
           expect(estimate[kind]).not.toBeNaN()
@@ -48,7 +50,23 @@ describe('the estimate of a price', () => {
   })
 })
 
+function estimateFor(tick: Pick<Tick, 'amount0' | 'amount1' | 'sqrtPriceX96' | 'spotPrice'>) {
+  return estimatePrices(columnsOf([{ number: 1, timestamp: 1, ticks: [{ ...SOME_TICK, ...tick }] }]), 0)
+}
+
+const SOME_TICK: Tick = {
+  ...{
+    pool: `0x${'fe'.repeat(20)}`,
+    logIndex: 0,
+    transactionHash: `0x${'01'.repeat(32)}`,
+    liquidity: 1n,
+    poolTick: 0,
+    fee: 0,
+  },
+  ...{ amount0: 0n, amount1: 0n, sqrtPriceX96: 1n, price: 1, spotPrice: 1, amountUsdMicros: 0n },
+}
+
 /** As a row has it. */
 function ulps(value: number, estimate: number): bigint {
-  return new RowBinary().ulps(value, estimate).bytes.readBigInt64LE()
+  return Buffer.from(ulpsOf(new Float64Array([value]), new Float64Array([estimate])).buffer).readBigInt64LE()
 }

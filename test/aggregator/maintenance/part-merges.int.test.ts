@@ -31,8 +31,8 @@ describe.skipIf(withoutClickHouse)('parts of history', () => {
     for (let part = 0; part < parts; part++)
       await run(
         client,
-        `INSERT INTO candles (network, pool, resolution, time, open, high, low, close, trades, version)
-         SELECT 'base', lower(hex(number)), 1, toDateTime(1700000000 + number), 1, 2, 1, {part:UInt32}, 1, {part:UInt32} + 1
+        `INSERT INTO candles (network, pool, resolution, time, open, trades, version)
+         SELECT 'base', lower(hex(number)), 1, toDateTime(1700000000 + number), {part:UInt32}, 1, {part:UInt32} + 1
          FROM numbers({first:UInt32}, {rows:UInt32})`,
         { part, first: Math.floor((part * rows * 2) / 3), rows },
       )

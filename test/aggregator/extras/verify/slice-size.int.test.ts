@@ -38,7 +38,7 @@ describe.skipIf(withoutClickHouse || inSoak.skip)('of a store that is ten times 
     for (const seconds of [1, 60, 3_600, 86_400])
       await run(
         `INSERT INTO candles SELECT network, pool, ${seconds} AS resolution, toDateTime(intDiv(toUnixTimestamp(time), ${seconds}) * ${seconds}, 'UTC') AS bucket,
-           1, 1, 1, 1, 1, 1, 1, 1, count(), count(), 0, count(), 1 FROM ticks WHERE network = '${network}' GROUP BY network, pool, bucket`,
+           1, 0, 0, 0, 0, 0, 0, 0, count(), count(), 0, count(), 1 FROM ticks WHERE network = '${network}' GROUP BY network, pool, bucket`,
       )
     await run(
       `INSERT INTO pools (network, pool, block, version) SELECT network, pool, 0, 1 FROM ticks WHERE network = '${network}' GROUP BY network, pool`,

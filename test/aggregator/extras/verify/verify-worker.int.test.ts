@@ -79,7 +79,7 @@ describe.skipIf(withoutClickHouse)('the permanent verification', () => {
     const [minute, second] = [await at(A, 60), await at(B, 1)]
     await spoil(
       `pool = '${A}' AND resolution = 60 AND toUnixTimestamp(candles.time) = ${minute}`,
-      'high * (1 + 1e-15) AS high',
+      'high_ulps + 5 AS high_ulps',
     )
     await spoil(`pool = '${B}' AND resolution = 1 AND toUnixTimestamp(candles.time) = ${second}`, '0 AS trades')
     await spoil(

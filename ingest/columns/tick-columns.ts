@@ -3,46 +3,15 @@
  * five bigints a tick cost more than all of its arithmetic.
  */
 import type { Address, Hash } from 'viem'
-import type { UnixSeconds } from './message.ts'
-import type { PoolId } from './pool.ts'
-import type { Tick } from './tick.ts'
+import type { UnixSeconds } from '../model/message.ts'
+import type { PoolId } from '../model/pool.ts'
+import type { Tick, TickColumns } from '../model/tick.ts'
 
 /** 32-bit lanes of a 256-bit word. */
 export const WORD_LANES = 8
 export const LIQUIDITY_LANES = 4
 export const HASH_BYTES = 32
 export const SENDER_BYTES = 20
-
-/**
- * Words are 32-bit lanes, the least significant first, negative ones in two's complement: on a little-endian machine these are the bytes that ClickHouse
- * reads. Units are those of `Tick`.
- */
-export type TickColumns = {
-  readonly length: number
-  /** Each pool once. */
-  readonly pools: readonly PoolId[]
-  /** Place in `pools`. */
-  readonly pool: Uint32Array
-  readonly block: Float64Array
-  /** Seconds: the time of the block. */
-  readonly time: Uint32Array
-  readonly logIndex: Uint32Array
-  /** `HASH_BYTES` a row. */
-  readonly transactionHash: Uint8Array
-  /** `SENDER_BYTES` a row; zeros where it is not known. */
-  readonly sender: Uint8Array
-  /** `WORD_LANES` a row, as the next three. */
-  readonly amount0: Uint32Array
-  readonly amount1: Uint32Array
-  readonly sqrtPrice: Uint32Array
-  readonly usdMicros: Uint32Array
-  /** `LIQUIDITY_LANES` a row. */
-  readonly liquidity: Uint32Array
-  readonly poolTick: Int32Array
-  readonly fee: Uint32Array
-  readonly price: Float64Array
-  readonly spotPrice: Float64Array
-}
 
 /** A block's place and its ticks. */
 export type TickBlock = { number: number; timestamp: UnixSeconds; ticks: readonly Tick[] }
@@ -132,11 +101,11 @@ export function tickAt(columns: TickColumns, row: number): Tick {
 const NO_SENDER = `0x${'00'.repeat(SENDER_BYTES)}`
 
 const MASK = 0xffff_ffffn
-const MOST_IN_TWO_LANES = BigInt(Number.MAX_SAFE_INTEGER)
+const MAX_SAFE = BigInt(Number.MAX_SAFE_INTEGER)
 
 /** Modulo 2^(32 · lanes). */
 export function writeWord(lanes: Uint32Array, at: number, value: bigint, count: number): void {
-  if (value >= 0n && value <= MOST_IN_TWO_LANES) {
+  if (value >= 0n && value <= MAX_SAFE) {
     const number = Number(value)
     lanes[at] = number
     lanes[at + 1] = number / 2 ** 32
@@ -152,12 +121,14 @@ export function writeWord(lanes: Uint32Array, at: number, value: bigint, count: 
 
 /** Unsigned. */
 export function readWord(lanes: Uint32Array, at: number, count: number): bigint {
-  let value = 0n
-  for (let lane = at + count - 1; lane >= at; lane--) value = (value << 32n) | BigInt(lanes[lane] ?? 0)
+  let top = at + count - 1
+  while (top > at && lanes[top] === 0) top--
+  let value = BigInt(lanes[top] ?? 0)
+  for (let lane = top - 1; lane >= at; lane--) value = (value << 32n) | BigInt(lanes[lane] ?? 0)
   return value
 }
 
-/** Of 256 bits, in two's complement. */
+/** A word of 256 bits in two's complement. */
 export function readSigned(lanes: Uint32Array, at: number): bigint {
   return BigInt.asIntN(256, readWord(lanes, at, WORD_LANES))
 }
@@ -167,7 +138,7 @@ function writeHex(bytes: Uint8Array, at: number, hex: string): void {
     bytes[to] = (nibble(hex.charCodeAt(index)) << 4) | nibble(hex.charCodeAt(index + 1))
 }
 
-/** Of a hex digit in either case. */
+/** Value of a hex digit in either case. */
 function nibble(code: number): number {
   return code < 58 ? code - 48 : (code | 32) - 87
 }

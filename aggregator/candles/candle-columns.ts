@@ -1,0 +1,223 @@
+/** Candles as columns, in the order of their table: a fold adds rows, and all of them are one block of an INSERT. */
+import { readWord, WORD_LANES, writeWord } from '../../ingest/columns/tick-columns.ts'
+import type { UnixSeconds } from '../../ingest/model/message.ts'
+import type { TickColumns } from '../../ingest/model/tick.ts'
+import type { Candle, Prices, Resolution } from './candle.ts'
+
+/** Prices of a side, a row each. */
+export type PriceColumns = { open: Float64Array; high: Float64Array; low: Float64Array; close: Float64Array }
+
+/** Volumes have `WORD_LANES` a row; see `TickColumns`. */
+type Arrays = {
+  /** Place of the pool in the ticks' `pools`. */
+  pool: Uint32Array
+  resolution: Uint32Array
+  start: Uint32Array
+  execution: PriceColumns
+  spot: PriceColumns
+  volume0: Uint32Array
+  volume1: Uint32Array
+  volumeUsdMicros: Uint32Array
+  trades: Uint32Array
+}
+
+export class CandleColumns {
+  #arrays: Arrays
+  #capacity: number
+  #length = 0
+
+  constructor(capacity: number) {
+    this.#capacity = Math.max(1, capacity)
+    this.#arrays = arraysOf(this.#capacity)
+  }
+
+  get length(): number {
+    return this.#length
+  }
+
+  /** Each is longer than there are rows. */
+  get arrays(): Readonly<Arrays> {
+    return this.#arrays
+  }
+
+  /** Drops the rows from `length` on. */
+  cut(length: number): void {
+    const { volume0, volume1, volumeUsdMicros } = this.#arrays
+    const [from, to] = [length * WORD_LANES, this.#length * WORD_LANES]
+    for (const volume of [volume0, volume1, volumeUsdMicros]) volume.fill(0, from, to)
+    this.#length = length
+  }
+
+  /** A row of the ticks from place `from` up to `to` of the order, which are of one bucket. */
+  addTicks(
+    bucket: { pool: number; resolution: Resolution; start: UnixSeconds },
+    { ticks, order }: { ticks: TickColumns; order: Uint32Array },
+    from: number,
+    to: number,
+  ): void {
+    const row = this.#add(bucket)
+    const { execution, spot, volume0, volume1, volumeUsdMicros, trades } = this.#arrays
+    const at = row * WORD_LANES
+    putPrice(execution, row, 0, true)
+    for (let place = from; place < to; place++) {
+      const tick = order[place] ?? 0
+      const words = tick * WORD_LANES
+      putPrice(spot, row, ticks.spotPrice[tick] ?? 0, place === from)
+      // No execution has a price of 0.
+      if (isNonZero(ticks.amount0, words) || isNonZero(ticks.amount1, words))
+        putPrice(execution, row, ticks.price[tick] ?? 0, execution.open[row] === 0)
+      addMagnitude(volume0, at, ticks.amount0, words)
+      addMagnitude(volume1, at, ticks.amount1, words)
+      addWord(volumeUsdMicros, at, ticks.usdMicros, words)
+    }
+    trades[row] = to - from
+  }
+
+  /** A row of the rows from `from` up to `to`, which are finer and of one bucket. */
+  addRows(bucket: { pool: number; resolution: Resolution; start: UnixSeconds }, from: number, to: number): void {
+    const row = this.#add(bucket)
+    const { execution, spot, volume0, volume1, volumeUsdMicros, trades } = this.#arrays
+    const at = row * WORD_LANES
+    let sum = 0
+    putPrice(execution, row, 0, true)
+    for (let finer = from; finer < to; finer++) {
+      mergeRow(spot, row, finer, finer === from)
+      if ((execution.open[finer] ?? 0) !== 0) mergeRow(execution, row, finer, execution.open[row] === 0)
+      addWord(volume0, at, volume0, finer * WORD_LANES)
+      addWord(volume1, at, volume1, finer * WORD_LANES)
+      addWord(volumeUsdMicros, at, volumeUsdMicros, finer * WORD_LANES)
+      sum += trades[finer] ?? 0
+    }
+    trades[row] = sum
+  }
+
+  candleAt(row: number): Candle {
+    const { execution, spot, volume0, volume1, volumeUsdMicros, trades } = this.#arrays
+    const at = row * WORD_LANES
+    return {
+      execution: pricesAt(execution, row),
+      spot: pricesAt(spot, row),
+      volume0: readWord(volume0, at, WORD_LANES),
+      volume1: readWord(volume1, at, WORD_LANES),
+      volumeUsdMicros: readWord(volumeUsdMicros, at, WORD_LANES),
+      trades: trades[row] ?? 0,
+    }
+  }
+
+  set(row: number, candle: Candle): void {
+    const { execution, spot, volume0, volume1, volumeUsdMicros, trades } = this.#arrays
+    const at = row * WORD_LANES
+    setPrices(execution, row, candle.execution)
+    setPrices(spot, row, candle.spot)
+    writeWord(volume0, at, candle.volume0, WORD_LANES)
+    writeWord(volume1, at, candle.volume1, WORD_LANES)
+    writeWord(volumeUsdMicros, at, candle.volumeUsdMicros, WORD_LANES)
+    trades[row] = candle.trades
+  }
+
+  /** Its volumes are 0. */
+  #add({ pool, resolution, start }: { pool: number; resolution: Resolution; start: UnixSeconds }): number {
+    if (this.#length === this.#capacity) this.#grow()
+    const row = this.#length++
+    const arrays = this.#arrays
+    arrays.pool[row] = pool
+    arrays.resolution[row] = resolution
+    arrays.start[row] = start
+    return row
+  }
+
+  #grow(): void {
+    const before = this.#arrays
+    this.#capacity *= 2
+    this.#arrays = arraysOf(this.#capacity)
+    copyInto(this.#arrays, before)
+  }
+}
+
+function arraysOf(capacity: number): Arrays {
+  const words = () => new Uint32Array(capacity * WORD_LANES)
+  const numbers = () => new Uint32Array(capacity)
+  const prices = (): PriceColumns => ({
+    open: new Float64Array(capacity),
+    high: new Float64Array(capacity),
+    low: new Float64Array(capacity),
+    close: new Float64Array(capacity),
+  })
+  return {
+    pool: numbers(),
+    resolution: numbers(),
+    start: numbers(),
+    execution: prices(),
+    spot: prices(),
+    volume0: words(),
+    volume1: words(),
+    volumeUsdMicros: words(),
+    trades: numbers(),
+  }
+}
+
+function copyInto(to: Arrays, from: Arrays): void {
+  const { execution, spot, ...plain } = from
+  for (const name of Object.keys(plain) as (keyof typeof plain)[]) to[name].set(plain[name])
+  for (const side of ['execution', 'spot'] as const)
+    for (const name of PRICE_NAMES) to[side][name].set(from[side][name])
+}
+
+export const PRICE_NAMES = ['open', 'high', 'low', 'close'] as const
+
+function putPrice({ open, high, low, close }: PriceColumns, row: number, price: number, isFirst: boolean): void {
+  if (isFirst) {
+    open[row] = price
+    high[row] = price
+    low[row] = price
+  } else {
+    if (price > (high[row] ?? 0)) high[row] = price
+    if (price < (low[row] ?? 0)) low[row] = price
+  }
+  close[row] = price
+}
+
+/** Adds row `later` to row `row`. */
+function mergeRow({ open, high, low, close }: PriceColumns, row: number, later: number, isFirst: boolean): void {
+  if (isFirst) open[row] = open[later] ?? 0
+  if (isFirst || (high[later] ?? 0) > (high[row] ?? 0)) high[row] = high[later] ?? 0
+  if (isFirst || (low[later] ?? 0) < (low[row] ?? 0)) low[row] = low[later] ?? 0
+  close[row] = close[later] ?? 0
+}
+
+function pricesAt({ open, high, low, close }: PriceColumns, row: number): Prices {
+  return { open: open[row] ?? 0, high: high[row] ?? 0, low: low[row] ?? 0, close: close[row] ?? 0 }
+}
+
+function setPrices(columns: PriceColumns, row: number, prices: Prices): void {
+  for (const name of PRICE_NAMES) columns[name][row] = prices[name]
+}
+
+function isNonZero(lanes: Uint32Array, at: number): boolean {
+  for (let lane = at; lane < at + WORD_LANES; lane++) if (lanes[lane] !== 0) return true
+  return false
+}
+
+const TWO_32 = 2 ** 32
+
+/** Modulo 2^256. */
+function addWord(to: Uint32Array, at: number, from: Uint32Array, fromAt: number): void {
+  let carry = 0
+  for (let lane = 0; lane < WORD_LANES; lane++) {
+    const sum = (to[at + lane] ?? 0) + (from[fromAt + lane] ?? 0) + carry
+    to[at + lane] = sum
+    carry = sum >= TWO_32 ? 1 : 0
+  }
+}
+
+/** Adds the absolute value of a word in two's complement: subtracts a negative one. */
+function addMagnitude(to: Uint32Array, at: number, from: Uint32Array, fromAt: number): void {
+  const isNegative = (from[fromAt + WORD_LANES - 1] ?? 0) >= TWO_32 / 2
+  if (!isNegative) addWord(to, at, from, fromAt)
+  let borrow = 0
+  for (let lane = isNegative ? 0 : WORD_LANES; lane < WORD_LANES; lane++) {
+    const rest = (to[at + lane] ?? 0) - (from[fromAt + lane] ?? 0) - borrow
+    to[at + lane] = rest
+    borrow = rest < 0 ? 1 : 0
+  }
+}

@@ -1,0 +1,53 @@
+/** Ticks as columns have the same values, to the last bit. */
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { sortTicks } from '../../../ingest/columns/sorted-ticks.ts'
+import { columnsOf, tickAt } from '../../../ingest/columns/tick-columns.ts'
+import type { PoolId } from '../../../ingest/model/pool.ts'
+import { anyTick } from '../../support/any-tick.ts'
+import { seeded } from '../../support/seed.ts'
+
+const POOLS: readonly PoolId[] = [`0x${'0b'.repeat(32)}`, `0x${'0a'.repeat(20)}`, `0x${'0c'.repeat(20)}`]
+const ticks = fc.array(
+  fc.constantFrom(...POOLS).chain((pool) => anyTick({ pool })),
+  { maxLength: 6 },
+)
+const blocks = fc.array(
+  fc.record({
+    number: fc.nat({ max: Number.MAX_SAFE_INTEGER }),
+    timestamp: fc.nat({ max: 2 ** 32 - 1 }),
+    ticks: ticks.map((some) => some.map((tick, logIndex) => ({ ...tick, logIndex }))),
+  }),
+  { maxLength: 8 },
+)
+
+test('a tick of any size is read from columns as it was, in its block', () => {
+  fc.assert(
+    fc.property(blocks, (blocks) => {
+      const columns = columnsOf(blocks)
+      const rows = blocks.flatMap(({ number, timestamp, ticks }) => ticks.map((tick) => ({ number, timestamp, tick })))
+      const read = rows.map((_, row) => ({
+        number: columns.block[row],
+        timestamp: columns.time[row],
+        tick: tickAt(columns, row),
+      }))
+      expect(read).toStrictEqual(rows)
+      expect(columns.length).toBe(rows.length)
+    }),
+    seeded({ numRuns: 300 }),
+  )
+})
+
+test('sorted ticks are those of each pool in the order of the chain, the pools by their ids', () => {
+  fc.assert(
+    fc.property(blocks, (blocks) => {
+      const { ticks, order, groups } = sortTicks(columnsOf(blocks))
+      const sorted = Array.from(order, (row) => tickAt(ticks, row))
+      const all = blocks.flatMap((block) => block.ticks)
+      const byPool = [...POOLS].sort().map((pool) => all.filter((tick) => tick.pool === pool))
+      expect(sorted).toStrictEqual(byPool.flat())
+      expect(groups.map(({ from, to }) => to - from)).toEqual(byPool.map(({ length }) => length).filter((it) => it > 0))
+    }),
+    seeded({ numRuns: 300 }),
+  )
+})
