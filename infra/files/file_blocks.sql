@@ -1,10 +1,10 @@
 -- The headers of one file in a range, in the order of the file, and each one that no such file may have, with what is wrong about it.
 SELECT
-    block_number,
-    timestamp,
-    concat('0x', lower(hex(block_hash))),
-    concat('0x', lower(hex(parent_hash))),
-    concat('0x', lower(hex(logs_bloom))),
+    toFloat64(block_number),
+    toFloat64(timestamp),
+    block_hash,
+    parent_hash,
+    logs_bloom,
     multiIf(
         chain_id != {chain_id:UInt64}, concat('is of chain ', toString(chain_id)),
         block_number NOT BETWEEN {first:UInt64} AND {last:UInt64}, 'is not of the blocks in the name of the file',

@@ -1,14 +1,14 @@
 -- The logs of one file that match the filter, in the order of the file, and each log that no such file may have, with what is wrong about it.
 SELECT
-    block_number,
-    log_index,
-    concat('0x', lower(hex(transaction_hash))),
-    concat('0x', lower(hex(address))),
-    concat('0x', lower(hex(topic0))),
-    concat('0x', lower(hex(topic1))),
-    concat('0x', lower(hex(topic2))),
-    concat('0x', lower(hex(topic3))),
-    concat('0x', lower(hex(if(length(data) > {max_data:UInt64}, '', data)))),
+    toFloat64(block_number),
+    toFloat64(log_index),
+    transaction_hash,
+    address,
+    topic0,
+    topic1,
+    topic2,
+    topic3,
+    if(length(data) > {max_data:UInt64}, '', data),
     multiIf(
         chain_id != {chain_id:UInt64}, concat('is of chain ', toString(chain_id)),
         block_number NOT BETWEEN {first:UInt64} AND {last:UInt64}, 'is not of the blocks in the name of the file',

@@ -3,6 +3,7 @@ import { type FileHandle, open } from 'node:fs/promises'
 import type { BlockRange } from '../../ingest/model/block-range.ts'
 import type { OwnerAccess } from '../clickhouse/store.ts'
 import { UsageError } from '../lib/usage-error.ts'
+import type { RowReader } from './binary-rows.ts'
 import { type CryoDataset, type CryoFile, cryoCommand } from './cryo-files.ts'
 import { askFile, isUnreadable } from './parquet-query.ts'
 
@@ -111,12 +112,11 @@ async function readColumns(
   content: Blob,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, FooterColumn>> {
-  const query = 'SELECT arrayMap(it -> (it.path, it.physical_type, it.logical_type), columns) FROM file'
-  const found = new Map<string, FooterColumn>()
-  for await (const rows of askFile<[[string, string, string][]]>(server, { content, ...FOOTER }, query, {}, signal))
-    for (const [columns] of rows)
-      for (const [path, physical, logical] of columns) found.set(path, { physical, logical })
-  return found
+  const query = 'SELECT it.path, it.physical_type, it.logical_type FROM file ARRAY JOIN columns AS it'
+  const read = (row: RowReader) => [row.text(), { physical: row.text(), logical: row.text() }] as const
+  const found: (readonly [string, FooterColumn])[] = []
+  for await (const rows of askFile(server, { content, ...FOOTER }, query, {}, read, signal)) found.push(...rows)
+  return new Map(found)
 }
 
 const MAGIC = 'PAR1'
