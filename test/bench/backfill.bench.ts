@@ -14,6 +14,7 @@ import { bareLoop, type Chain, DENSE, SPARSE } from './bare-loop.ts'
 import { startChain } from './chain-node.ts'
 import { type Cost, costOf, figure, least, title } from './figure.ts'
 import { backfillAll, encodingLog } from './history.ts'
+import { writeHistoryFiles } from './history-files.ts'
 import { mergeHistory } from './load-store.ts'
 import { cpuMs, enginePid } from './load-use.ts'
 
@@ -50,12 +51,32 @@ async function bench(chain: Chain, blocks: number, latencyMs: number): Promise<v
   print('bare fetch and parse (floor)', floor, true)
   print('to the log: read, decoded, priced, serialised', least(ours))
   if (chain === DENSE) {
+    await benchFiles(url, blocks, swaps)
     const { engineSeconds, mergeSeconds, ...candles } = await toCandles(url, blocks)
     print('to candles that can be read', candles)
     figure('to candles that can be read, the engine', (engineSeconds / swaps) * 1e6, 'µs/tick')
     figure('merges of its parts afterwards, the engine', (mergeSeconds / swaps) * 1e6, 'µs/tick')
   }
   await stop()
+}
+
+/** From files beside endpoints, to the log, in turns. Writing the files does not count. */
+async function benchFiles(url: string, blocks: number, swaps: number): Promise<void> {
+  const files = await writeHistoryFiles(url, blocks)
+  const [overRpc, ofFiles]: [Cost[], Cost[]] = [[], []]
+  const engineMs: number[] = []
+  for (let round = 0; round < ROUNDS; round++) {
+    overRpc.push(await costOf(() => backfillAll(url, blocks, encodingLog)))
+    const before = await cpuMs(files.engine)
+    ofFiles.push(await costOf(() => backfillAll(url, blocks, encodingLog, files.source)))
+    engineMs.push((await cpuMs(files.engine)) - before)
+  }
+  await files.close()
+  const [rpc, own] = [least(overRpc), least(ofFiles)]
+  figure('to the log from Parquet files; floor: over endpoints', swaps / own.seconds, 'ticks/s', swaps / rpc.seconds)
+  const [micros, floor] = [own, rpc].map(({ cpuSeconds }) => (cpuSeconds / swaps) * 1e6)
+  figure('to the log from Parquet files, this process', micros ?? Number.NaN, 'µs/tick', floor)
+  figure('to the log from Parquet files, the engine', (Math.min(...engineMs) / swaps) * 1e3, 'µs/tick')
 }
 
 /** Starting and closing the store don't count. */

@@ -3,6 +3,7 @@
 import { encode } from '../../infra/kafka/wire/encode.ts'
 import { connectChain } from '../../infra/rpc/chain-client.ts'
 import { backfill } from '../../ingest/backfill/backfill.ts'
+import type { HistorySource } from '../../ingest/backfill/history-source.ts'
 import type { RangeOverwrite } from '../../ingest/model/message.ts'
 import { NETWORKS } from '../../ingest/model/networks.ts'
 import type { TickLog } from '../../ingest/model/tick-log.ts'
@@ -18,11 +19,17 @@ export const encodingLog: TickLog<RangeOverwrite> = {
   async *read() {},
 }
 
-export async function backfillAll(url: string, blocks: number, log: TickLog<RangeOverwrite>): Promise<void> {
+export async function backfillAll(
+  url: string,
+  blocks: number,
+  log: TickLog<RangeOverwrite>,
+  source?: HistorySource,
+): Promise<void> {
   const { endpoints } = connectChain([url], { headerProof: 'off' })
   await backfill(endpoints, {
     network: NETWORKS.ethereum,
     job: 1,
+    source,
     ranges: [{ from: 1, to: blocks }],
     pools: undefined,
     concurrency: IN_FLIGHT,

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Hex } from 'viem'
+import type { RpcLog } from '../../ingest/rpc/rpc.ts'
 import type { RpcServer } from './rpc-server.ts'
 
 export type CryoRow = Record<string, number | Hex | null>
@@ -86,43 +87,54 @@ function padded(block: number): string {
   return String(block).padStart(8, '0')
 }
 
-type NodeBlock = Record<'hash' | 'parentHash' | 'logsBloom' | 'timestamp', Hex>
+export type NodeBlock = Record<'hash' | 'parentHash' | 'logsBloom' | 'timestamp', Hex>
 
 /** Rows of the blocks, as cryo makes them of a node's answers. */
-export async function cryoRowsOf(rpc: RpcServer, from: number, to: number): Promise<CryoRows> {
-  const { chainId, logs } = rpc.chain
+export async function cryoRowsOf({ url, chain }: RpcServer, from: number, to: number): Promise<CryoRows> {
+  const { chainId, logs } = chain
   const blocks: CryoRow[] = []
   for (let first = from; first <= to; first += 500) {
-    const numbers = Array.from({ length: Math.min(500, to - first + 1) }, (_, index) => first + index)
-    const calls = numbers.map((number, id) => ({
-      ...{ jsonrpc: '2.0', id, method: 'eth_getBlockByNumber' },
-      params: [`0x${number.toString(16)}`, false],
-    }))
-    const answer = await fetch(rpc.url, { method: 'POST', body: JSON.stringify(calls) })
-    const answers = (await answer.json()) as { id: number; result: NodeBlock }[]
-    for (const { id, result } of answers.sort((a, b) => a.id - b.id)) blocks.push(blockRow(first + id, chainId, result))
+    const headers = await headersOf(url, first, Math.min(to, first + 499))
+    blocks.push(...headers.map((header, index) => blockRow(first + index, chainId, header)))
   }
   const ours = logs.filter(({ blockNumber }) => Number(blockNumber) >= from && Number(blockNumber) <= to)
+  return { blocks, logs: ours.map((log) => logRow(log, chainId)) }
+}
+
+/** In one batch. */
+export async function headersOf(url: string, from: number, to: number): Promise<NodeBlock[]> {
+  const calls = Array.from({ length: to - from + 1 }, (_, id) => ({
+    ...{ jsonrpc: '2.0', id, method: 'eth_getBlockByNumber' },
+    params: [`0x${(from + id).toString(16)}`, false],
+  }))
+  const answer = await fetch(url, { method: 'POST', body: JSON.stringify(calls) })
+  const answers = (await answer.json()) as { id: number; result: NodeBlock }[]
+  return answers.sort((a, b) => a.id - b.id).map(({ result }) => result)
+}
+
+export function logRow(log: RpcLog, chainId: number): CryoRow {
+  const { address, topics, data, blockNumber, transactionHash, logIndex } = log
   return {
-    blocks,
-    logs: ours.map(({ address, topics, data, blockNumber, transactionHash, logIndex }) => ({
-      block_number: Number(blockNumber),
-      transaction_index: 0,
-      log_index: Number(logIndex),
-      transaction_hash: transactionHash,
-      address,
-      topic0: topics[0] ?? null,
-      topic1: topics[1] ?? null,
-      topic2: topics[2] ?? null,
-      topic3: topics[3] ?? null,
-      data,
-      n_data_bytes: data.length / 2 - 1,
-      chain_id: chainId,
-    })),
+    block_number: Number(blockNumber),
+    transaction_index: 0,
+    log_index: Number(logIndex),
+    transaction_hash: transactionHash,
+    address,
+    topic0: topics[0] ?? null,
+    topic1: topics[1] ?? null,
+    topic2: topics[2] ?? null,
+    topic3: topics[3] ?? null,
+    data,
+    n_data_bytes: data.length / 2 - 1,
+    chain_id: chainId,
   }
 }
 
-function blockRow(number: number, chainId: number, { hash, parentHash, logsBloom, timestamp }: NodeBlock): CryoRow {
+export function blockRow(
+  number: number,
+  chainId: number,
+  { hash, parentHash, logsBloom, timestamp }: NodeBlock,
+): CryoRow {
   return {
     block_hash: hash,
     author: `0x${'11'.repeat(20)}`,
