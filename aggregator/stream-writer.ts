@@ -191,7 +191,7 @@ function openPipeline(
   const { network, report } = options
   return createFlushPipeline(client, network, state, (task) => untilStored(options, task), {
     onStored: observer.stored,
-    onRecorded({ placed, blocks, event }, ms) {
+    onRecorded({ placed, content: { blocks }, event }, ms) {
       report(flushedFact(network, placed, ms))
       observer.recorded({ first: firstBlock(placed), blocks, event })
     },

@@ -9,7 +9,7 @@ export type PriceColumns = { open: Float64Array; high: Float64Array; low: Float6
 
 /** Volumes have `WORD_LANES` a row; see `TickColumns`. */
 type Arrays = {
-  /** Place of the pool in the ticks' `pools`. */
+  /** Place of the pool in the groups of the sorted ticks. */
   pool: Uint32Array
   resolution: Uint32Array
   start: Uint32Array

@@ -43,9 +43,9 @@ export class OpenCandles {
   fold(sorted: SortedTicks, out: CandleColumns): { incomplete: PoolId[]; ticks: number } {
     const incomplete: PoolId[] = []
     let counted = 0
-    for (const group of sorted.groups) {
+    for (const [place, group] of sorted.groups.entries()) {
       const before = out.length
-      const added = this.#foldPool(sorted, group, out)
+      const added = this.#foldPool(sorted, { ...group, place }, out)
       if (added === undefined) {
         out.cut(before)
         incomplete.push(group.pool)
@@ -57,7 +57,7 @@ export class OpenCandles {
   }
 
   /** The trades added to candles of all resolutions; undefined where a bucket is incomplete. */
-  #foldPool(sorted: SortedTicks, group: PoolPlaces, out: CandleColumns): number | undefined {
+  #foldPool(sorted: SortedTicks, group: PoolPlaces & { place: number }, out: CandleColumns): number | undefined {
     const { ticks, order } = sorted
     const pool = this.#pools.get(group.pool) ?? {
       buckets: [],
@@ -133,9 +133,12 @@ export class OpenCandles {
 }
 
 /** Candles of seconds, a row for each second with ticks. */
-function foldTicks({ ticks, order }: SortedTicks, { from, to }: PoolPlaces, out: CandleColumns): void {
+function foldTicks(
+  { ticks, order }: SortedTicks,
+  { place: pool, from, to }: PoolPlaces & { place: number },
+  out: CandleColumns,
+): void {
   const timeAt = (place: number) => ticks.time[order[place] ?? 0] ?? 0
-  const pool = ticks.pool[order[from] ?? 0] ?? 0
   for (let first = from; first < to; ) {
     const start = timeAt(first)
     let next = first + 1

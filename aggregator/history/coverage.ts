@@ -1,12 +1,13 @@
 /** Coverage: ranges of final blocks that are stored completely, because a job read them. */
 import type { ClickHouseClient } from '@clickhouse/client'
+import { columnsOf } from '../../ingest/columns/tick-columns.ts'
 import type { BlockRange } from '../../ingest/model/block-range.ts'
 import type { BlockRef, RangeOverwrite, UnixSeconds } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
 import type { Job } from '../jobs/job.ts'
 import { ledgerStart, newestBlock } from '../ledger/stored-blocks.ts'
-import { digestOf } from '../store/digest.ts'
+import { digestOfColumns } from '../store/digest.ts'
 import { filterGroups } from '../store/pool-groups.ts'
 import { ask, insertRows, loadSql, run } from '../store/store.ts'
 import type { Version } from '../store/version.ts'
@@ -20,10 +21,10 @@ export async function recordCoverage(
   for (const [network, pools] of new Map(overwrites.map((one) => [one.network, one.pools])))
     await recordFilter(client, network, pools)
   await insertRows(client, 'coverage', (out) => {
-    for (const { network, job, pools, from, to, firstTimestamp, timestamp, blocks } of overwrites) {
-      const ticks = blocks.flatMap((block) => block.ticks)
+    for (const { network, job, pools, from, to, firstTimestamp, timestamp, blocks, columns } of overwrites) {
+      const ticks = columns ?? columnsOf(blocks)
       out.string(network).string(filterOf(pools)).string('backfill').uint64(from).uint64(to)
-      out.uint32(firstTimestamp).uint32(timestamp).uint64(ticks.length).uint64(digestOf(ticks))
+      out.uint32(firstTimestamp).uint32(timestamp).uint64(ticks.length).uint64(digestOfColumns(ticks))
       out.uint32(job).uint64(version)
     }
   })

@@ -1,5 +1,5 @@
 /** Runs of range overwrites: consecutive messages of one job that are written together. */
-import type { RangeOverwrite } from '../../ingest/model/message.ts'
+import { type RangeOverwrite, ticksIn } from '../../ingest/model/message.ts'
 
 /** One job and one set of pools; each message begins where the one before it ends. */
 export type OverwriteRun = readonly [RangeOverwrite, ...RangeOverwrite[]]
@@ -16,7 +16,7 @@ export function runsOf(overwrites: readonly RangeOverwrite[], maxTicks: number):
       runs.push([one])
       ticks = 0
     }
-    ticks += one.blocks.reduce((sum, block) => sum + block.ticks.length, 0)
+    ticks += ticksIn(one)
   }
   return runs
 }

@@ -1,5 +1,6 @@
 /** Replace: rows of a range over the stored rows of its blocks. Other rows get tombstones, and ClickHouse recomputes the candles. */
 import type { ClickHouseClient } from '@clickhouse/client'
+import { sliceColumns, ticksPerBlock } from '../../ingest/columns/tick-columns.ts'
 import { pieces } from '../../ingest/lib/pieces.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
@@ -12,7 +13,7 @@ import { tombstoneRows } from '../store/tombstone-rows.ts'
 import { finalRowVersion, finalTombstoneVersion } from '../store/version.ts'
 import { MAX_TICKS_PER_FLUSH } from '../write/flush.ts'
 import { insertBalances, insertBlocks } from '../write/insert-blocks.ts'
-import type { VersionedBlock } from '../write/rows.ts'
+import type { VersionedContent } from '../write/rows.ts'
 import { versionTicks } from '../write/tick-rows.ts'
 import { isStreamQuiet, tipTime, type WriterState } from '../write/writer-state.ts'
 
@@ -44,13 +45,14 @@ export type OverwrittenRange = {
 export async function replaceRange(
   client: ClickHouseClient,
   range: OverwrittenRange,
-  blocks: readonly VersionedBlock[],
+  content: VersionedContent,
   { state, ledger, enqueue }: { state: WriterState; ledger: Ledger; enqueue: Enqueue },
 ): Promise<readonly TouchedPool[]> {
-  for (const piece of piecesOf(blocks, state)) {
-    await enqueue(() =>
-      together([insertBlocks(client, piece, versionTicks(range.network, piece)), insertBalances(client, piece)]),
-    )
+  for (const piece of piecesOf(content, state)) {
+    await enqueue(() => {
+      const ticks = versionTicks(range.network, piece)
+      return together([insertBlocks(client, piece.blocks, ticks), insertBalances(client, piece.blocks)])
+    })
   }
   await tombstoneLiquidity(client, range, state, enqueue)
   const { job, ...between } = range
@@ -100,17 +102,21 @@ export async function tombstoneLiquidity(
 }
 
 /** Pieces of `TICKS_PER_TASK` rows or more; a block is not cut. */
-export function piecesOf(blocks: readonly VersionedBlock[], state: WriterState): VersionedBlock[][] {
+export function piecesOf({ blocks, ticks }: VersionedContent, state: WriterState): VersionedContent[] {
   const size = isStreamQuiet(state) ? TICKS_PER_TASK.alone : TICKS_PER_TASK.besideStream
-  const found: VersionedBlock[][] = []
-  let rows = Number.POSITIVE_INFINITY
-  for (const versioned of blocks) {
-    if (rows >= size) {
-      found.push([])
-      rows = 0
-    }
-    found.at(-1)?.push(versioned)
-    rows += versioned.block.ticks.length + versioned.block.liquidity.length
+  const counts = ticksPerBlock(
+    blocks.map(({ block }) => block),
+    ticks,
+  )
+  const found: VersionedContent[] = []
+  let [first, from, to, rows] = [0, 0, 0, 0]
+  for (const [index, { block }] of blocks.entries()) {
+    const count = counts[index] ?? 0
+    to += count
+    rows += count + block.liquidity.length
+    if (rows < size && index + 1 < blocks.length) continue
+    found.push({ blocks: blocks.slice(first, index + 1), ticks: sliceColumns(ticks, from, to) })
+    ;[first, from, rows] = [index + 1, to, 0]
   }
   return found
 }

@@ -3,29 +3,30 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
+import type { TickColumns } from '../../ingest/model/tick.ts'
 import { readOpenCandles } from '../candles/candle-rows.ts'
 import type { OpenCandles } from '../candles/open-candles.ts'
 import { type RecomputeContext, recompute } from '../candles/recompute.ts'
 import { askGroups, poolGroups } from '../store/pool-groups.ts'
 import type { Enqueue } from '../store/priority-queue.ts'
 import { ask, loadSql } from '../store/store.ts'
-import type { VersionedBlock } from './rows.ts'
+import type { VersionedContent } from './rows.ts'
 
 const poolsAhead = loadSql(import.meta.url, './pools_ahead.sql')
 
 export type CandleContext = RecomputeContext & { open: OpenCandles }
 
-/** Call it once the ticks of `blocks` are stored. */
+/** Call it once the ticks are stored. */
 export async function completeCandles(
   client: ClickHouseClient,
   network: NetworkName,
-  blocks: readonly VersionedBlock[],
+  { blocks, ticks }: VersionedContent,
   pools: readonly PoolId[],
   { open, ...recomputeContext }: CandleContext,
   enqueue: Enqueue = (task) => task(),
 ): Promise<void> {
   if (pools.length === 0) return
-  const { first, last } = tickTimes(blocks)
+  const { first, last } = tickTimes(ticks)
   await recompute(client, network, { pools, first, last }, recomputeContext, enqueue)
   await enqueue(async () => {
     const [recomputed, ahead] = await Promise.all([
@@ -54,13 +55,12 @@ async function readPoolsAhead(
   return new Set(rows.map(({ pool }) => pool))
 }
 
-function tickTimes(blocks: readonly VersionedBlock[]): { first: UnixSeconds; last: UnixSeconds } {
+function tickTimes({ time }: TickColumns): { first: UnixSeconds; last: UnixSeconds } {
   let first = Number.POSITIVE_INFINITY
   let last = Number.NEGATIVE_INFINITY
-  for (const { block } of blocks) {
-    if (block.ticks.length === 0) continue
-    first = Math.min(first, block.timestamp)
-    last = Math.max(last, block.timestamp)
+  for (const second of time) {
+    first = Math.min(first, second)
+    last = Math.max(last, second)
   }
   return { first, last }
 }

@@ -27,8 +27,8 @@ import { completeCandles } from './complete-candles.ts'
 import { type FoldedTicks, foldTicks, insertFolded, touchedPools } from './fold-ticks.ts'
 import { insertBalances, insertBlocks } from './insert-blocks.ts'
 import type { PlacedMessage } from './rows.ts'
-import { LEDGER_COLUMNS, ledgerRows, type VersionedBlock } from './rows.ts'
-import { versionTicks } from './tick-rows.ts'
+import { LEDGER_COLUMNS, ledgerRows, type VersionedBlock, type VersionedContent } from './rows.ts'
+import { contentOf, versionTicks } from './tick-rows.ts'
 import type { WriterState } from './writer-state.ts'
 
 /** Large inserts are cheap; this bounds the memory of one. */
@@ -36,7 +36,7 @@ export const MAX_TICKS_PER_FLUSH = 50_000
 
 export type StartedFlush = {
   placed: readonly PlacedMessage[]
-  blocks: readonly VersionedBlock[]
+  content: VersionedContent
   folded: FoldedTicks
   /** All candles were folded in memory: the next flush may be folded before these are stored. */
   isFolded: boolean
@@ -54,11 +54,12 @@ export async function startFlush(
 ): Promise<StartedFlush> {
   checkFlush(network, placed)
   const blocks = versionBlocks(network, placed)
-  const { inserting, folded } = await insertAndFold(client, network, blocks, state)
+  const content = contentOf(blocks)
+  const { inserting, folded } = await insertAndFold(client, network, content, state)
   const isFolded = folded.incomplete.length === 0
   const event = {
     tip: lastBlock(placed),
-    touched: touchedPools(blocks),
+    touched: touchedPools(content),
     balances: blocks.flatMap(({ block }) => block.balances.map(({ pool }) => pool)),
     buckets: folded.buckets,
     sequence: state.versions.next(),
@@ -67,27 +68,28 @@ export async function startFlush(
   // Candles need not wait for their ticks: recovery recomputes candles that a crash stored without their ticks.
   const inserted = together([
     inserting,
-    ...(isFolded ? [insertCandles(client, network, { blocks, folded }, state)] : []),
+    ...(isFolded ? [insertCandles(client, network, { content, folded }, state)] : []),
   ])
   // Awaited in `finishInsert`.
   inserted.catch(() => undefined)
-  return { placed, blocks, folded, isFolded, event, inserted }
+  return { placed, content, folded, isFolded, event, inserted }
 }
 
 /** Folds while the inserts are under way; the caller awaits `inserting`. */
 export async function insertAndFold(
   client: ClickHouseClient,
   network: NetworkName,
-  blocks: readonly VersionedBlock[],
+  content: VersionedContent,
   { versions, open }: Pick<WriterState, 'versions' | 'open'>,
 ): Promise<{ inserting: Promise<void>; folded: FoldedTicks }> {
-  const ticks = versionTicks(network, blocks)
-  const inserting = insertBlocks(client, blocks, ticks)
+  const ticks = versionTicks(network, content)
+  const inserting = insertBlocks(client, content.blocks, ticks)
   inserting.catch(() => undefined)
   // The requests are sent before the fold takes the thread.
   await nextTurn()
   const folded = foldTicks(ticks, open, versions.next())
-  checkCounts(network, blocks, { encoded: ticks.order.length, folded: folded.ticks })
+  const counts = { ticks: content.ticks.length, encoded: ticks.order.length, folded: folded.ticks }
+  checkCounts(network, content.blocks[0]?.block.number ?? 0, counts)
   return { inserting, folded }
 }
 
@@ -114,7 +116,7 @@ export async function recordFlush(
   const mark = checkVersions(network, flush.placed, version, state)
   await together([
     recordChanges(client, network, touched, { sequence, version, block: tip.number }),
-    insertBalances(client, flush.blocks),
+    insertBalances(client, flush.content.blocks),
   ])
   const rows = new RowBinary()
   for (const { message, position } of flush.placed) ledgerRows(rows, message, rowVersion(position))
@@ -143,12 +145,12 @@ export function versionBlocks(network: NetworkName, placed: readonly PlacedMessa
 function insertCandles(
   client: ClickHouseClient,
   network: NetworkName,
-  { blocks, folded }: Pick<StartedFlush, 'blocks' | 'folded'>,
+  { content, folded }: Pick<StartedFlush, 'content' | 'folded'>,
   state: WriterState,
 ): Promise<void> {
   return together([
     insertFolded(client, network, folded),
-    completeCandles(client, network, blocks, folded.incomplete, state),
+    completeCandles(client, network, content, folded.incomplete, state),
   ])
 }
 

@@ -10,7 +10,7 @@ import { candleBlock } from '../candles/candle-rows.ts'
 import type { Bucket, OpenCandles } from '../candles/open-candles.ts'
 import type { TouchedPool } from '../candles/recompute.ts'
 import { insertNative } from '../store/store.ts'
-import type { VersionedBlock } from './rows.ts'
+import type { VersionedContent } from './rows.ts'
 
 /** A cache that holds more candles than this reads them from the tables. */
 const MAX_REPORTED_BUCKETS = 2_000
@@ -32,8 +32,8 @@ export type FoldedTicks = {
 
 /** Changes `open`: after a failure of any later step the caller has to invalidate it. */
 export function foldTicks(sorted: SortedTicks, open: OpenCandles, version: bigint): FoldedTicks {
-  const { pools, length } = sorted.ticks
-  const candles = new CandleColumns(length * CANDLES_PER_TICK)
+  const pools = sorted.groups.map(({ pool }) => pool)
+  const candles = new CandleColumns(sorted.order.length * CANDLES_PER_TICK)
   const { incomplete, ticks } = open.fold(sorted, candles)
   const isReported = incomplete.length === 0 && candles.length <= MAX_REPORTED_BUCKETS
   return { candles, pools, incomplete, buckets: isReported ? bucketsOf(candles, pools) : undefined, ticks, version }
@@ -59,17 +59,18 @@ export function insertFolded(client: ClickHouseClient, network: NetworkName, fol
 }
 
 /** Pools with ticks, liquidity changes or balances in these blocks. */
-export function touchedPools(blocks: readonly VersionedBlock[]): TouchedPool[] {
+export function touchedPools({ blocks, ticks }: VersionedContent): TouchedPool[] {
   const touched = new Map<PoolId, TouchedPool>()
   const touch = (pool: PoolId, second: UnixSeconds) => {
     const known = touched.get(pool)
-    if (known) known.last = Math.max(known.last, second)
-    else touched.set(pool, { pool, first: second, last: second })
+    if (known) {
+      known.first = Math.min(known.first, second)
+      known.last = Math.max(known.last, second)
+    } else touched.set(pool, { pool, first: second, last: second })
   }
   for (const { block } of blocks) {
-    for (const things of [block.ticks, block.liquidity, block.balances]) {
-      for (const { pool } of things) touch(pool, block.timestamp)
-    }
+    for (const things of [block.liquidity, block.balances]) for (const { pool } of things) touch(pool, block.timestamp)
   }
+  for (let row = 0; row < ticks.length; row++) touch(ticks.pools[ticks.pool[row] ?? 0] as PoolId, ticks.time[row] ?? 0)
   return [...touched.values()]
 }

@@ -3,6 +3,7 @@
 import { type BlockContent, type Message, tipOf } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { LiquidityChange, Pool, PoolBalance } from '../../ingest/model/pool.ts'
+import type { TickColumns } from '../../ingest/model/tick.ts'
 import { venueOf } from '../../ingest/model/venue.ts'
 import { bucketStart } from '../candles/candle.ts'
 import type { LedgerBlock } from '../ledger/stored-blocks.ts'
@@ -20,6 +21,9 @@ export type PlacedMessage = {
 
 /** A block whose rows get `version`. */
 export type VersionedBlock = { network: NetworkName; block: BlockContent; version: Version }
+
+/** Blocks, and the ticks of all of them. */
+export type VersionedContent = { blocks: readonly VersionedBlock[]; ticks: TickColumns }
 
 const LIVE = 0
 const HOUR = 3_600

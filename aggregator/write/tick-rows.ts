@@ -1,13 +1,20 @@
 /** Rows of the table of ticks, from columns to one block of an INSERT. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import { type SortedTicks, sortTicks } from '../../ingest/columns/sorted-ticks.ts'
-import { columnsOf, HASH_BYTES, LIQUIDITY_LANES, SENDER_BYTES, WORD_LANES } from '../../ingest/columns/tick-columns.ts'
+import {
+  columnsOf,
+  HASH_BYTES,
+  LIQUIDITY_LANES,
+  SENDER_BYTES,
+  ticksPerBlock,
+  WORD_LANES,
+} from '../../ingest/columns/tick-columns.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { TickColumns } from '../../ingest/model/tick.ts'
 import { estimatePrices } from '../candles/price-estimate.ts'
 import { dictionaryColumn, type NativeColumn, nativeBlock, plainColumn, ulpsOf } from '../store/native-format.ts'
 import { insertNative } from '../store/store.ts'
-import type { VersionedBlock } from './rows.ts'
+import type { VersionedBlock, VersionedContent } from './rows.ts'
 
 export type VersionedTicks = SortedTicks & {
   network: NetworkName
@@ -15,13 +22,21 @@ export type VersionedTicks = SortedTicks & {
   versions: BigUint64Array
 }
 
-export function versionTicks(network: NetworkName, blocks: readonly VersionedBlock[]): VersionedTicks {
-  const ticks = columnsOf(blocks.map(({ block }) => block))
+export function contentOf(blocks: readonly VersionedBlock[]): VersionedContent {
+  return { blocks, ticks: columnsOf(blocks.map(({ block }) => block)) }
+}
+
+export function versionTicks(network: NetworkName, { blocks, ticks }: VersionedContent): VersionedTicks {
+  const counts = ticksPerBlock(
+    blocks.map(({ block }) => block),
+    ticks,
+  )
   const versions = new BigUint64Array(ticks.length)
   let row = 0
-  for (const { block, version } of blocks) {
-    versions.fill(version, row, row + block.ticks.length)
-    row += block.ticks.length
+  for (const [index, { version }] of blocks.entries()) {
+    const to = row + (counts[index] ?? 0)
+    versions.fill(version, row, to)
+    row = to
   }
   return { ...sortTicks(ticks), network, versions }
 }
@@ -37,10 +52,13 @@ export function tickBlock(ticks: VersionedTicks): Uint8Array[] {
   return rows === 0 ? [] : nativeBlock(rows, columnsInOrder(ticks))
 }
 
-function columnsInOrder({ network, ticks, order, versions }: VersionedTicks): NativeColumn[] {
+function columnsInOrder({ network, ticks, order, groups, versions }: VersionedTicks): NativeColumn[] {
   const rows = order.length
   const words = (lanes: Uint32Array, width: number) => gather(lanes, order, width, new Uint32Array(rows * width))
   const bytes = (of: Uint8Array, width: number) => gather(of, order, width, new Uint8Array(rows * width))
+  const names = groups.map(({ pool }) => pool)
+  const pools = new Uint32Array(rows)
+  for (const [index, { from, to }] of groups.entries()) pools.fill(index, from, to)
   const block = new BigUint64Array(rows)
   const version = new BigUint64Array(rows)
   for (let place = 0; place < rows; place++) {
@@ -50,7 +68,7 @@ function columnsInOrder({ network, ticks, order, versions }: VersionedTicks): Na
   }
   return [
     dictionaryColumn('network', [network], new Uint32Array(rows)),
-    dictionaryColumn('pool', ticks.pools, gather(ticks.pool, order, 1, new Uint32Array(rows))),
+    dictionaryColumn('pool', names, pools),
     plainColumn('time', "DateTime('UTC')", gather(ticks.time, order, 1, new Uint32Array(rows))),
     plainColumn('block', 'UInt64', block),
     plainColumn('log_index', 'UInt32', gather(ticks.logIndex, order, 1, new Uint32Array(rows))),

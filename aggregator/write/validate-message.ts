@@ -4,9 +4,12 @@
  * Checked by hand, not by a zod schema: on a block of 300 ticks the checks take 0.056 ms and the same schema 0.199 ms (p50 of 1,000), 3.6 times
  * as long, for every swap that is stored.
  */
+
+import { readWord, ticksPerBlock, WORD_LANES } from '../../ingest/columns/tick-columns.ts'
 import { type BlockContent, blocksOf, type Message, type RangeOverwrite, TIME_END } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import { PROTOCOL_VERSIONS } from '../../ingest/model/pool.ts'
+import type { TickColumns } from '../../ingest/model/tick.ts'
 import { VENUE_NAMES } from '../../ingest/model/venue.ts'
 import { MAX_RANGE_BLOCKS } from '../ledger/stored-blocks.ts'
 
@@ -28,6 +31,7 @@ export function validateMessage(message: Message | RangeOverwrite, network: Netw
     if (message.kind === 'block') {
       hash('parentHash', message.parentHash)
       checkBlock(message)
+      checkTicks(message)
       finality(message.finalized, message.number)
     } else checkRange(message)
     return undefined
@@ -54,8 +58,11 @@ function checkRange(message: Exclude<Message | RangeOverwrite, { kind: 'block' }
     if (message.finalized !== undefined) finality(message.finalized, from)
   }
   let before = from - 1
+  const columns = message.kind === 'restatement' ? message.columns : undefined
+  if (columns) checkColumns(message.blocks, columns)
   for (const block of blocksOf(message)) {
     checkBlock(block)
+    if (!columns) checkTicks(block)
     if (block.number <= before || block.number > to)
       throw new InvalidMessage(`Its block ${block.number} follows ${before}, in a range from ${from} to ${to}.`)
     before = block.number
@@ -73,10 +80,59 @@ function finality(finalized: number, first: number): void {
   if (finalized > first) throw new InvalidMessage(`It says that block ${finalized} is final, and begins with ${first}.`)
 }
 
+/** Typed arrays hold no other types and sizes; each row has to be of the block that lists it, in the order of the logs. */
+function checkColumns(blocks: readonly BlockContent[], columns: TickColumns): void {
+  for (const pool of columns.pools) poolId('pool', pool)
+  let row = 0
+  for (const [index, count] of ticksPerBlock(blocks, columns).entries()) {
+    const block = blocks[index]
+    let before = -1
+    for (const end = row + count; row < end; row++) {
+      before = nextLog(columns.logIndex[row] ?? 0, before)
+      if (columns.time[row] !== block?.timestamp)
+        throw new InvalidMessage(`A tick of its block ${block?.number} has the time ${columns.time[row]}.`)
+      finite('price', columns.price[row] ?? Number.NaN)
+      finite('spotPrice', columns.spotPrice[row] ?? Number.NaN)
+      const top = (row + 1) * WORD_LANES - 1
+      if (columns.usdMicros[top] || columns.usdMicros[top - 1])
+        big('amountUsdMicros', readWord(columns.usdMicros, row * WORD_LANES, WORD_LANES), DECIMAL_76)
+    }
+  }
+  if (row !== columns.length) throw new InvalidMessage(`It has ${columns.length} ticks, and its blocks ${row} of them.`)
+}
+
 function checkBlock(block: BlockContent): void {
   unsigned('number', block.number, 53)
   hash('hash', block.hash)
   time('timestamp', block.timestamp)
+  for (const pool of block.pools) {
+    poolId('pool', pool.id)
+    oneOf('protocol', pool.protocol, PROTOCOLS)
+    if (pool.venue !== undefined) oneOf('venue', pool.venue, VENUES)
+    unsigned('fee', pool.fee, 32)
+    big('initialSqrtPriceX96', pool.initialSqrtPriceX96, UINT_256)
+    for (const token of [pool.token0, pool.token1]) {
+      address('token', token.address)
+      for (const name of [token.symbol, token.name]) text('token', name)
+      unsigned('decimals', token.decimals, 8)
+    }
+  }
+  let before = -1
+  for (const change of block.liquidity) {
+    poolId('pool', change.pool)
+    before = nextLog(change.logIndex, before)
+    signed('tickLower', change.tickLower)
+    signed('tickUpper', change.tickUpper)
+    big('liquidityDelta', change.liquidityDelta, INT_256)
+  }
+  for (const balance of block.balances) {
+    poolId('pool', balance.pool)
+    big('balance0', balance.balance0, UINT_256)
+    big('balance1', balance.balance1, UINT_256)
+  }
+}
+
+function checkTicks(block: BlockContent): void {
   let before = -1
   for (const tick of block.ticks) {
     poolId('pool', tick.pool)
@@ -92,31 +148,6 @@ function checkBlock(block: BlockContent): void {
     finite('price', tick.price)
     finite('spotPrice', tick.spotPrice)
     big('amountUsdMicros', tick.amountUsdMicros, DECIMAL_76)
-  }
-  for (const pool of block.pools) {
-    poolId('pool', pool.id)
-    oneOf('protocol', pool.protocol, PROTOCOLS)
-    if (pool.venue !== undefined) oneOf('venue', pool.venue, VENUES)
-    unsigned('fee', pool.fee, 32)
-    big('initialSqrtPriceX96', pool.initialSqrtPriceX96, UINT_256)
-    for (const token of [pool.token0, pool.token1]) {
-      address('token', token.address)
-      for (const name of [token.symbol, token.name]) text('token', name)
-      unsigned('decimals', token.decimals, 8)
-    }
-  }
-  before = -1
-  for (const change of block.liquidity) {
-    poolId('pool', change.pool)
-    before = nextLog(change.logIndex, before)
-    signed('tickLower', change.tickLower)
-    signed('tickUpper', change.tickUpper)
-    big('liquidityDelta', change.liquidityDelta, INT_256)
-  }
-  for (const balance of block.balances) {
-    poolId('pool', balance.pool)
-    big('balance0', balance.balance0, UINT_256)
-    big('balance1', balance.balance1, UINT_256)
   }
 }
 

@@ -4,6 +4,7 @@ import { createAssembler } from '../blocks/assemble.ts'
 import { BlockedReading } from '../blocks/blocked-reading.ts'
 import type { RangesOptions } from '../blocks/range-scheduler.ts'
 import { bootstrapPrices } from '../blocks/reference-price.ts'
+import { blocksOver, columnsOf } from '../columns/tick-columns.ts'
 import { backOff } from '../lib/wait.ts'
 import type { BlockRange } from '../model/block-range.ts'
 import { BlocksNotFinal, HistoryTooOld, isFinal } from '../model/errors.ts'
@@ -156,7 +157,9 @@ async function* readForOverwrite(
     const blocks = await assembler.assemble(range.logs, range.headers)
     assembler.usd.finalize(range.to)
     const where = { from: range.from, to: range.to, firstTimestamp, timestamp, hash }
-    const message: RangeOverwrite = { kind: 'restatement', network: network.name, job, pools, ...where, blocks }
+    const columns = columnsOf(blocks)
+    const content = { blocks: blocksOver(blocks, columns), columns }
+    const message: RangeOverwrite = { kind: 'restatement', network: network.name, job, pools, ...where, ...content }
     const appended = log.append([message]).then(() => range.to)
     // The failure is thrown at its turn; until then it must not count as an unhandled rejection.
     appended.catch(() => undefined)

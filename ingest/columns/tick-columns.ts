@@ -63,6 +63,90 @@ export function columnsOf(blocks: readonly TickBlock[]): TickColumns {
   return columns
 }
 
+/** Blocks that build their ticks from the rows of columns, each when it is asked for. Their own lists are not read. */
+export function blocksOver<Block extends TickBlock>(blocks: readonly Block[], columns: TickColumns): Block[] {
+  const counts = ticksPerBlock(blocks, columns)
+  let row = 0
+  return blocks.map((block, index) => {
+    const from = row
+    row += counts[index] ?? 0
+    const to = row
+    let built: readonly Tick[] | undefined
+    return {
+      ...block,
+      get ticks() {
+        built ??= Array.from({ length: to - from }, (_, index) => tickAt(columns, from + index))
+        return built
+      },
+    }
+  })
+}
+
+/** How many rows each block has. The rows are in the order of the blocks, whose numbers ascend. */
+export function ticksPerBlock(blocks: readonly { number: number }[], { block, length }: TickColumns): number[] {
+  let row = 0
+  return blocks.map(({ number }) => {
+    const from = row
+    while (row < length && block[row] === number) row++
+    return row - from
+  })
+}
+
+/** The rows from `from` up to, not including, `to`, in the same memory. */
+export function sliceColumns(columns: TickColumns, from: number, to: number): TickColumns {
+  if (from === 0 && to === columns.length) return columns
+  const rows = <Column extends { subarray(from: number, to: number): Column }>(column: Column, width = 1) =>
+    column.subarray(from * width, to * width)
+  return {
+    length: to - from,
+    pools: columns.pools,
+    pool: rows(columns.pool),
+    block: rows(columns.block),
+    time: rows(columns.time),
+    logIndex: rows(columns.logIndex),
+    transactionHash: rows(columns.transactionHash, HASH_BYTES),
+    sender: rows(columns.sender, SENDER_BYTES),
+    amount0: rows(columns.amount0, WORD_LANES),
+    amount1: rows(columns.amount1, WORD_LANES),
+    sqrtPrice: rows(columns.sqrtPrice, WORD_LANES),
+    usdMicros: rows(columns.usdMicros, WORD_LANES),
+    liquidity: rows(columns.liquidity, LIQUIDITY_LANES),
+    poolTick: rows(columns.poolTick),
+    fee: rows(columns.fee),
+    price: rows(columns.price),
+    spotPrice: rows(columns.spotPrice),
+  }
+}
+
+/** All rows, one part after the other. */
+export function concatColumns(parts: readonly TickColumns[]): TickColumns {
+  const [only] = parts
+  if (only && parts.length === 1) return only
+  const pools: PoolId[] = []
+  const places = new Map<PoolId, number>()
+  const all = emptyColumns(
+    parts.reduce((sum, { length }) => sum + length, 0),
+    pools,
+  )
+  let at = 0
+  for (const part of parts) {
+    const renamed = part.pools.map((pool) => {
+      const place = places.get(pool) ?? pools.push(pool) - 1
+      places.set(pool, place)
+      return place
+    })
+    const to = sliceColumns(all, at, at + part.length)
+    copyColumns(to, part)
+    for (let row = 0; row < part.length; row++) to.pool[row] = renamed[part.pool[row] ?? 0] ?? 0
+    at += part.length
+  }
+  return all
+}
+
+function copyColumns({ length: _, pools: __, ...to }: TickColumns, from: TickColumns): void {
+  for (const name of Object.keys(to) as (keyof typeof to)[]) to[name].set(from[name])
+}
+
 function writeTick(columns: TickColumns, row: number, tick: Tick): void {
   columns.logIndex[row] = tick.logIndex
   writeHex(columns.transactionHash, row * HASH_BYTES, tick.transactionHash)

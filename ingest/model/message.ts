@@ -5,7 +5,7 @@
 import type { Hash } from 'viem'
 import type { NetworkName } from './network.ts'
 import type { LiquidityChange, Pool, PoolBalance, PoolId } from './pool.ts'
-import type { Tick } from './tick.ts'
+import type { Tick, TickColumns } from './tick.ts'
 
 /** Seconds since 1970-01-01T00:00:00Z. */
 export type UnixSeconds = number
@@ -76,6 +76,8 @@ export type RangeOverwrite = {
   timestamp: UnixSeconds
   hash: Hash
   blocks: readonly BlockContent[]
+  /** The ticks of all blocks; absent in a message of Kafka. With them, a block builds its own list only where it is asked for. */
+  columns?: TickColumns
 }
 
 /** A block by number and hash. */
@@ -91,5 +93,6 @@ export function blocksOf(message: Message | RangeOverwrite): readonly BlockConte
 }
 
 export function ticksIn(message: Message | RangeOverwrite): number {
+  if (message.kind === 'restatement' && message.columns) return message.columns.length
   return blocksOf(message).reduce((sum, block) => sum + block.ticks.length, 0)
 }

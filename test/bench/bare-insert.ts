@@ -1,7 +1,7 @@
 /** The floor of storing a block: its ticks alone, in one insert, into a table without other writers. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import { insertNative } from '../../aggregator/store/store.ts'
-import { tickBlock, versionTicks } from '../../aggregator/write/tick-rows.ts'
+import { contentOf, tickBlock, versionTicks } from '../../aggregator/write/tick-rows.ts'
 import type { BlockContent } from '../../ingest/model/message.ts'
 
 export async function createBareTable(client: ClickHouseClient): Promise<void> {
@@ -10,7 +10,11 @@ export async function createBareTable(client: ClickHouseClient): Promise<void> {
 
 export function insertBare(client: ClickHouseClient, block: BlockContent): Promise<void> {
   const network = 'ethereum'
-  return insertNative(client, 'bare_ticks', tickBlock(versionTicks(network, [{ network, block, version: 1n }])))
+  return insertNative(
+    client,
+    'bare_ticks',
+    tickBlock(versionTicks(network, contentOf([{ network, block, version: 1n }]))),
+  )
 }
 
 /** In ms. */

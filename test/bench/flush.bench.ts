@@ -10,7 +10,7 @@ import { PUBLISHED_KINDS } from '../../aggregator/extras/publish/publication.ts'
 import { publishing } from '../../aggregator/extras/publish/publisher.ts'
 import type { AggregatorFact } from '../../aggregator/ledger/fact.ts'
 import { insertNative } from '../../aggregator/store/store.ts'
-import { tickBlock, versionTicks } from '../../aggregator/write/tick-rows.ts'
+import { contentOf, tickBlock, versionTicks } from '../../aggregator/write/tick-rows.ts'
 import { openStore } from '../../infra/clickhouse/store.ts'
 import { inProcessLog } from '../../infra/kafka/in-process.ts'
 import { kafkaLog } from '../../infra/kafka/kafka.ts'
@@ -143,7 +143,7 @@ function bareInsert(messages: readonly RangeMessage[]): () => Promise<void> {
   const blocks = messages.flatMap((message) =>
     message.blocks.map((block) => ({ network, block, version: 1n }) as const),
   )
-  const pieces = tickBlock(versionTicks(network, blocks))
+  const pieces = tickBlock(versionTicks(network, contentOf(blocks)))
   return () => insertNative(client, 'bare_ticks', pieces)
 }
 

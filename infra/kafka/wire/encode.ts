@@ -83,7 +83,7 @@ function headOf(message: AnyMessage): WireHead {
     return { kind: 'block', network, parentHash, finalized }
   }
   if (message.kind === 'restatement') {
-    const { blocks: _, pools, ...head } = message
+    const { blocks: _, columns: __, pools, ...head } = message
     return { ...head, pools: pools ? [...pools] : null }
   }
   const { network, from, to, hash, parentHash = null, timestamp, finalized } = message

@@ -60,7 +60,7 @@ export type WireHead =
       timestamp: number
       finalized?: number
     }
-  | (Omit<RangeOverwrite, 'blocks' | 'pools'> & { pools: PoolId[] | null })
+  | (Omit<RangeOverwrite, 'blocks' | 'columns' | 'pools'> & { pools: PoolId[] | null })
 export type Wire = {
   v: typeof VERSION
   head: WireHead

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { RowBinary } from '../../../aggregator/store/row-binary.ts'
-import { insertTicks, versionTicks } from '../../../aggregator/write/tick-rows.ts'
+import { contentOf, insertTicks, versionTicks } from '../../../aggregator/write/tick-rows.ts'
 import { anyTick } from '../../support/any-tick.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
 import { seededOnServers } from '../../support/seed.ts'
@@ -26,7 +26,7 @@ describe.skipIf(withoutClickHouse)('the prices of a row', () => {
       fc.asyncProperty(ticks, async (ticks) => {
         const network = networkOf(`run ${++run}`)
         const block = { ...PLACE, ...NOTHING, ticks: ticks.map((tick, logIndex) => ({ ...tick, logIndex })) }
-        await insertTicks(database.client, versionTicks(network, [{ network, block, version: 1n }]))
+        await insertTicks(database.client, versionTicks(network, contentOf([{ network, block, version: 1n }])))
         expect(await bitsOf(network)).toStrictEqual(ticks.map(({ price, spotPrice }) => bits(price, spotPrice)))
       }),
       seededOnServers({ numRuns: RUNS }),

@@ -1,6 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { digestOf } from '../../../aggregator/store/digest.ts'
+import { digestOf, digestOfColumns } from '../../../aggregator/store/digest.ts'
+import { columnsOf } from '../../../ingest/columns/tick-columns.ts'
+import { anyTick } from '../../support/any-tick.ts'
 import { blockPlan } from '../../support/chain.ts'
 import { seeded } from '../../support/seed.ts'
 
@@ -14,6 +16,16 @@ describe('the digest of a block’s ticks', () => {
     fc.assert(
       fc.property(shuffled, ([inOrder, inAnyOrder]) => {
         expect(digestOf(inAnyOrder)).toBe(digestOf(inOrder))
+      }),
+      seeded(),
+    )
+  })
+
+  test('the digest of columns is that of their ticks', () => {
+    fc.assert(
+      fc.property(fc.array(anyTick({ pool: `0x${'fe'.repeat(20)}` })), (some) => {
+        const columns = columnsOf([{ number: 1, timestamp: 1, ticks: some }])
+        expect(digestOfColumns(columns)).toBe(digestOf(some))
       }),
       seeded(),
     )

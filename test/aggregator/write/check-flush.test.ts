@@ -84,14 +84,15 @@ describe('a flush', () => {
   })
 
   test('a flush is refused where a tick has no row, or is in no candle', () => {
-    const blocks = CHAIN.map((block) => ({ block }))
     const ticks = CHAIN.flatMap((block) => block.ticks).length
-    expect(ruleOf(() => checkCounts(network, blocks, { encoded: ticks, folded: ticks }))).toBeUndefined()
+    expect(ruleOf(() => checkCounts(network, 1, { ticks, encoded: ticks, folded: ticks }))).toBeUndefined()
     for (const counts of [
       { encoded: ticks - 1, folded: ticks },
       { encoded: ticks, folded: ticks + 0.25 },
     ])
-      expect(ruleOf(() => checkCounts(network, blocks, counts))).toBe('each tick is one row and counts once in candles')
+      expect(ruleOf(() => checkCounts(network, 1, { ticks, ...counts }))).toBe(
+        'each tick is one row and counts once in candles',
+      )
   })
 
   test('a refusal says what to do in one sentence', () => {

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import { validateMessage } from '../../../aggregator/write/validate-message.ts'
+import { blocksOver, columnsOf } from '../../../ingest/columns/tick-columns.ts'
 import type { Message } from '../../../ingest/model/message.ts'
+import type { TickColumns } from '../../../ingest/model/tick.ts'
 import { asBlocks, asRange, fullBlocks, mine } from '../../support/chain.ts'
 
 const CHAIN = mine([], fullBlocks(20, 3))
@@ -121,4 +123,20 @@ test('content that no listener makes is told by what is wrong in it', () => {
       "Its pools is 5, which is not a list of pools.",
     ]
   `)
+})
+
+test('columns whose rows are of no block, out of order or no numbers are told by what is wrong in them', () => {
+  const { blocks } = RANGE
+  const overwrite = { ...RANGE, kind: 'restatement', job: 1, firstTimestamp: 1, pools: undefined } as const
+  const spoiled = (spoil: (columns: TickColumns) => void) => {
+    const columns = columnsOf(blocks)
+    spoil(columns)
+    return validateMessage({ ...overwrite, blocks: blocksOver(blocks, columns), columns }, 'ethereum')
+  }
+  expect(spoiled(() => {})).toBeUndefined()
+  expect(spoiled(({ block }) => (block[0] = 1))).toMatch(/^It has \d+ ticks, and its blocks 0 of them\.$/)
+  expect(spoiled(({ time }) => (time[0] = 7))).toMatch(/^A tick of its block \d+ has the time 7\.$/)
+  expect(spoiled(({ logIndex }) => logIndex.fill(5))).toMatch(/^Its log 5 comes after log 5\.$/)
+  expect(spoiled(({ price }) => (price[0] = Number.NaN))).toBe('Its price is NaN, which is not a price.')
+  expect(spoiled(({ usdMicros }) => usdMicros.fill(2 ** 31))).toMatch(/^Its amountUsdMicros is \d+, which is not/)
 })

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { sortTicks } from '../../../ingest/columns/sorted-ticks.ts'
-import { columnsOf, tickAt } from '../../../ingest/columns/tick-columns.ts'
+import { blocksOver, columnsOf, concatColumns, sliceColumns, tickAt } from '../../../ingest/columns/tick-columns.ts'
 import type { PoolId } from '../../../ingest/model/pool.ts'
 import { anyTick } from '../../support/any-tick.ts'
 import { seeded } from '../../support/seed.ts'
@@ -47,6 +47,34 @@ test('sorted ticks are those of each pool in the order of the chain, the pools b
       const byPool = [...POOLS].sort().map((pool) => all.filter((tick) => tick.pool === pool))
       expect(sorted).toStrictEqual(byPool.flat())
       expect(groups.map(({ from, to }) => to - from)).toEqual(byPool.map(({ length }) => length).filter((it) => it > 0))
+    }),
+    seeded({ numRuns: 300 }),
+  )
+})
+
+/** Blocks of a range, whose numbers ascend. */
+const range = blocks.map((some) => some.map((block, index) => ({ ...block, number: index })))
+
+test('a block over columns has the ticks of its rows, and a copy of it has them too', () => {
+  fc.assert(
+    fc.property(range, (blocks) => {
+      const bare = blocks.map((block) => ({ ...block, ticks: [] }))
+      const over = blocksOver(bare, columnsOf(blocks))
+      expect(over.map((block) => ({ ...block }))).toStrictEqual(blocks)
+    }),
+    seeded({ numRuns: 300 }),
+  )
+})
+
+test('slices of columns that are joined again have the same ticks, whatever pools each part names', () => {
+  fc.assert(
+    fc.property(range, range, fc.nat(), (one, other, choice) => {
+      const [first, second] = [columnsOf(one), columnsOf(other)]
+      const cut = choice % (first.length + 1)
+      const joined = concatColumns([sliceColumns(first, 0, cut), second, sliceColumns(first, cut, first.length)])
+      const ticks = one.flatMap((block) => block.ticks)
+      const expected = [...ticks.slice(0, cut), ...other.flatMap((block) => block.ticks), ...ticks.slice(cut)]
+      expect(Array.from({ length: joined.length }, (_, row) => tickAt(joined, row))).toStrictEqual(expected)
     }),
     seeded({ numRuns: 300 }),
   )

@@ -7,7 +7,7 @@ import { gapsIn, readCoverage, recordCoverage } from '../../../../aggregator/his
 import { openJob, openJobs, readJob } from '../../../../aggregator/jobs/job.ts'
 import { finalRowVersion } from '../../../../aggregator/store/version.ts'
 import { insertBlocks } from '../../../../aggregator/write/insert-blocks.ts'
-import { versionTicks } from '../../../../aggregator/write/tick-rows.ts'
+import { contentOf, versionTicks } from '../../../../aggregator/write/tick-rows.ts'
 import type { Store } from '../../../../infra/clickhouse/store.ts'
 import { runBackfill } from '../../../../infra/jobs/job-runner.ts'
 import { RequestBudgets } from '../../../../infra/process/request-budgets.ts'
@@ -377,7 +377,7 @@ describe.skipIf(withoutClickHouse)('an audit', () => {
             const rows = restatements.flatMap(({ network, job, blocks }) =>
               blocks.map((block) => ({ network, block, version: finalRowVersion(job) })),
             )
-            await insertBlocks(database.client, rows, versionTicks('ethereum', rows))
+            await insertBlocks(database.client, rows, versionTicks('ethereum', contentOf(rows)))
           }
           throw new Error('The process dies here.')
         },
