@@ -8,7 +8,10 @@ export type ParquetTable = { content: Blob; format: 'Parquet' | 'ParquetMetadata
 
 const MIB = 1024 * 1024
 
-/** Memory of one statement: the columns of the largest file that is sent, unpacked. */
+/**
+ * Memory of one statement: the columns of the largest file that is sent, unpacked. It is compared once they are; until then the limit of the server
+ * itself ends a file that unpacks to more than it has.
+ */
 export const STATEMENT_BYTES = 2_048 * MIB
 
 const SETTINGS = {

@@ -1,6 +1,7 @@
 /** Parquet files of the recorded day's first blocks, with whatever is wrong with them, and their reading as a backfill reads them. */
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { OwnerAccess } from '../../infra/clickhouse/store.ts'
 import { listCryoFiles, requireWhole } from '../../infra/files/cryo-files.ts'
 import { fileSource } from '../../infra/files/file-source.ts'
 import { requireColumns } from '../../infra/files/parquet-columns.ts'
@@ -17,7 +18,14 @@ import { startRecordedDay } from './recorded-day.ts'
 export const [FROM, TO] = [DAY.firstBlock, DAY.firstBlock + 19]
 
 type Files = CryoRows & { from?: number; to?: number } & Pick<CryoFileOptions, 'without' | 'as' | 'hex' | 'network'>
-export type ReadOptions = { proofShare?: number; from?: number; to?: number; between?: () => Promise<unknown> }
+/** `server`: the one that parses. */
+export type ReadOptions = {
+  proofShare?: number
+  from?: number
+  to?: number
+  between?: () => Promise<unknown>
+  server?: OwnerAccess
+}
 export type FileReading = Awaited<ReturnType<typeof openFileReading>>
 
 export async function openFileReading() {
@@ -49,12 +57,13 @@ export async function openFileReading() {
   }
 
   /** As the command does it; `between` runs after the checks of the footers. */
-  async function read(folder: string, { proofShare = 0, from = FROM, to = TO, between }: ReadOptions = {}) {
+  async function read(folder: string, options: ReadOptions = {}) {
+    const { proofShare = 0, from = FROM, to = TO, between, server = database.connection } = options
     const files = await listCryoFiles(folder)
     requireWhole(files, { from, to })
-    await requireColumns(database.connection, [...files.logs, ...files.blocks], folder, signal)
+    await requireColumns(server, [...files.logs, ...files.blocks], folder, signal)
     await between?.()
-    const source = fileSource({ server: database.connection, files, chainId: 1, proofShare })
+    const source = fileSource({ server, files, chainId: 1, proofShare })
     const ranges: LogRange[] = []
     for await (const range of source.read(endpoints, { filter: FILTER, from, to, signal })) ranges.push(range)
     return ranges
