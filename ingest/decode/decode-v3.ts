@@ -15,6 +15,7 @@ import type { Address } from 'viem'
 import { copyOf } from '../lib/hex-bytes.ts'
 import type { RpcLog } from '../rpc/rpc.ts'
 import type { Decoded } from './event.ts'
+import type { SwapLayout } from './swap-rows.ts'
 import { swapWords } from './swap-words.ts'
 import { address, int24, isWord, uint, uint24, wordCount } from './word.ts'
 
@@ -25,6 +26,8 @@ export const V3_TOPICS = {
   mint: '0x7a53080ba414158be7ec69b987b5fb7d07dee101fe85488f0853ae16239d0bde',
   burn: '0x0c396cd989a39f4459b5fa1aed6a9a8dcdbc45908acfd67e028cd568da98982c',
 } as const
+
+export const V3_SWAP: SwapLayout = { topic: V3_TOPICS.swap, words: 5 }
 
 /** Undefined where the log is no v3 event. */
 export function decodeV3(log: RpcLog, factory: Address): Decoded | undefined {

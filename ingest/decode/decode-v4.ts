@@ -17,6 +17,7 @@ import type { PoolId } from '../model/pool.ts'
 import type { RpcLog } from '../rpc/rpc.ts'
 import { invalid } from './decode-v3.ts'
 import type { Decoded } from './event.ts'
+import type { SwapLayout } from './swap-rows.ts'
 import { swapWords } from './swap-words.ts'
 import { address, int, int24, isWord, uint, uint24, wordCount } from './word.ts'
 
@@ -25,6 +26,8 @@ export const V4_TOPICS = {
   initialize: '0xdd466e674ea557f56295e2d0218a125ea4b4f0f6f3307b95f85e6110838d6438',
   modifyLiquidity: '0xf208f4912782fd25c7f114ca3723a2d5dd6f3bcc3ac8db5af63baa85f711d5ec',
 } as const
+
+export const V4_SWAP: SwapLayout = { topic: V4_TOPICS.swap, words: 6, isV4: true }
 
 /** Undefined where the log is no v4 event. */
 export function decodeV4(log: RpcLog, poolManager: Address): Decoded | undefined {

@@ -35,6 +35,9 @@ export type FeeChange = { kind: 'fee'; pool: PoolId; fees: readonly [number, num
 /** Concerns the next swap of the pool. */
 export type NextPluginFee = PluginFee & { kind: 'plugin-fee'; pool: PoolId }
 
+/** All that resolving a pool and its fee takes of an event. */
+export type MetEvent = Exclude<PoolEvent, Swap> | Pick<Swap, 'kind' | 'pool'>
+
 export type PoolEvent = Swap | Created | Initialized | Liquidity | FeeChange | NextPluginFee
 
 /** A decoder returns invalid logs and does not throw: any contract can emit a log shaped like a swap. */

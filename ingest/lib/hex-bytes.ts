@@ -23,8 +23,15 @@ function lettersIn(word: number): number {
   return (word >>> 6) & ONES
 }
 
+/** The value of four digits, the first of them the highest, where they are digits. */
+export function numberIn(word: number): number {
+  const nibbles = nibblesIn(word)
+  const bytes = (nibbles << 4) | (nibbles >>> 8)
+  return ((bytes & 0xff) << 8) | ((bytes >>> 16) & 0xff)
+}
+
 /** 0 where all four are digits. The lowest byte that is none shows by itself: nothing is borrowed or carried from below. */
-function wrongDigits(word: number): number {
+export function wrongDigits(word: number): number {
   const nibbles = nibblesIn(word)
   // Letters are above 9, and digits are not.
   const aboveNine = ((nibbles + 0x06060606) >>> 4) & ONES

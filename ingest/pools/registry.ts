@@ -1,6 +1,6 @@
 /** The pools of one listener: created in the stream, stored, or resolved at their first swap. */
 import type { Address } from 'viem'
-import type { PoolEvent } from '../decode/event.ts'
+import type { MetEvent } from '../decode/event.ts'
 import { pieces } from '../lib/pieces.ts'
 import type { SkipReason } from '../model/fact.ts'
 import type { BlockRef } from '../model/message.ts'
@@ -60,7 +60,7 @@ export class Registry {
    * Resolves every pool of `events`, which are in blocks up to `block`; pinned to that block, because a node on another branch would not
    * have a pool created on this one. May be repeated: resolved pools are not requested again. Returns the newly skipped pools.
    */
-  async resolvePools(events: Iterable<PoolEvent>, block: BlockRef): Promise<Skip[]> {
+  async resolvePools(events: Iterable<MetEvent>, block: BlockRef): Promise<Skip[]> {
     const created = new Map<PoolId, PoolKey>()
     const unknown = new Set<PoolId>()
     for (const event of events) {

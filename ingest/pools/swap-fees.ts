@@ -2,7 +2,7 @@
  * Fees that venues set by events, because the logs of their swaps have none: a pool's fee is that of its last fee event. A plugin may replace it or
  * add to it for one swap.
  */
-import type { FeeChange, NextPluginFee, PoolEvent, Swap } from '../decode/event.ts'
+import type { FeeChange, MetEvent, NextPluginFee, Swap } from '../decode/event.ts'
 import { pieces } from '../lib/pieces.ts'
 import type { BlockRef } from '../model/message.ts'
 import type { PoolId } from '../model/pool.ts'
@@ -36,7 +36,7 @@ export class SwapFees {
    * `newest`. May be repeated.
    */
   async learn(
-    events: readonly { block: number; event: PoolEvent }[],
+    events: readonly { block: number; event: MetEvent }[],
     eventFees: (pool: PoolId) => EventFees | undefined,
     newest: BlockRef,
   ): Promise<void> {

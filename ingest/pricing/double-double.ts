@@ -7,7 +7,7 @@
  */
 export type DoubleDouble = { hi: number; lo: number }
 
-const ERROR = 2 ** -98
+export const ERROR = 2 ** -98
 
 /** `value` is below 2^900, so that no result overflows. */
 export function toDoubleDouble(value: bigint): DoubleDouble {
@@ -43,7 +43,7 @@ export function nearestInteger({ hi, lo }: DoubleDouble): number | undefined {
   return hi < LARGEST_WITH_HALVES && Math.abs(hi - whole + lo) < 0.499 ? whole : undefined
 }
 
-const LARGEST_WITH_HALVES = 2 ** 52
+export const LARGEST_WITH_HALVES = 2 ** 52
 
 /** `a + b` where `a` is the larger. */
 function sum(a: number, b: number): DoubleDouble {
@@ -52,7 +52,7 @@ function sum(a: number, b: number): DoubleDouble {
 }
 
 /** Rounding error of `a · b` (Dekker). */
-function productError(a: number, b: number, rounded: number): number {
+export function productError(a: number, b: number, rounded: number): number {
   const aHigh = upperHalf(a)
   const aLow = a - aHigh
   const bHigh = upperHalf(b)

@@ -6,7 +6,7 @@ import { ratioToNumber } from './ratio.ts'
 export type TokenDecimals = { decimals0: number; decimals1: number }
 
 /** Below this many raw units a leg determines the price only to 0.01 % or worse. */
-const MIN_LEG_UNITS = 10_000n
+export const MIN_LEG_UNITS = 10_000n
 
 const Q192 = 2n ** 192n
 
@@ -35,9 +35,14 @@ export function executionPrice(
 /** `price` · 10^places; NaN where the exponent is out of range, and exact arithmetic is required. */
 function shifted(price: DoubleDouble, places: number): DoubleDouble {
   if (places === 0) return price
-  const power = POWER_PAIRS[Math.abs(places)]
+  const power = powerPair(Math.abs(places))
   if (!power) return { hi: Number.NaN, lo: Number.NaN }
   return places > 0 ? product(price, power) : quotient(price, power)
+}
+
+/** 10^exponent; undefined where the exponent is no difference of plausible decimals. */
+export function powerPair(exponent: number): DoubleDouble | undefined {
+  return POWER_PAIRS[exponent]
 }
 
 export function magnitude(value: bigint): bigint {

@@ -14,6 +14,9 @@ type PricedPool = { id: PoolId; token0: { address: Address }; token1: { address:
 
 type Observation = { block: number; price: UnitPrice }
 
+/** Prices of one token along the chain, the newest last. */
+export type PriceHistory = readonly { readonly price: { readonly pair: DoubleDouble } }[]
+
 const MICROS = 1_000_000n
 const Q192 = 2n ** 192n
 
@@ -22,7 +25,7 @@ const Q192 = 2n ** 192n
  * counts for itself, so that live blocks, backfills and restarts price alike.
  */
 export class UsdPrices {
-  readonly #stable = new Map<Address, UnitPrice>()
+  readonly #stable = new Map<Address, readonly [Observation]>()
   readonly #reference = new Map<PoolId, Address>()
   readonly #observed = new Map<Address, Observation[]>()
   readonly #wrappedNative: Address
@@ -31,10 +34,12 @@ export class UsdPrices {
     this.#wrappedNative = network.wrappedNative.toLowerCase() as Address
     for (const token of network.trustedTokens) {
       if (token.role !== 'stablecoin') continue
-      this.#stable.set(token.address.toLowerCase() as Address, unitPrice(MICROS, powerOfTen(token.decimals)))
+      const price = unitPrice(MICROS, powerOfTen(token.decimals))
+      this.#stable.set(token.address.toLowerCase() as Address, [{ block: 0, price }])
     }
     for (const { pool, token } of network.referencePools) {
       this.#reference.set(pool.toLowerCase() as PoolId, token.toLowerCase() as Address)
+      this.#observed.set(token.toLowerCase() as Address, [])
     }
   }
 
@@ -43,7 +48,7 @@ export class UsdPrices {
     const token = this.#reference.get(pool.id)
     if (token === undefined || sqrtPriceX96 === 0n) return
     const isToken0 = pool.token0.address === token
-    const stable = this.#stable.get(isToken0 ? pool.token1.address : pool.token0.address)
+    const stable = this.#stable.get(isToken0 ? pool.token1.address : pool.token0.address)?.[0].price
     if (!stable) return
     const square = sqrtPriceX96 * sqrtPriceX96
     const price = isToken0
@@ -54,6 +59,15 @@ export class UsdPrices {
     if (history.at(-1)?.block === block) history.pop()
     history.push({ block, price })
     this.#observed.set(token, history)
+  }
+
+  isReference(pool: PoolId): boolean {
+    return this.#reference.has(pool)
+  }
+
+  /** A list that later observations change; undefined where no price of the token is known ever. */
+  historyOf(token: Address): PriceHistory | undefined {
+    return this.#pricesOf(token)
   }
 
   /** Both legs priced: their mean; one: that leg; none: 0. */
@@ -95,8 +109,12 @@ export class UsdPrices {
   }
 
   #priceOf(token: Address): UnitPrice | undefined {
+    return this.#pricesOf(token)?.at(-1)?.price
+  }
+
+  #pricesOf(token: Address): readonly Observation[] | undefined {
     const priced = token === NATIVE_CURRENCY ? this.#wrappedNative : token
-    return this.#stable.get(priced) ?? this.#observed.get(priced)?.at(-1)?.price
+    return this.#stable.get(priced) ?? this.#observed.get(priced)
   }
 }
 

@@ -36,6 +36,7 @@ export const algebra: Venue = {
   name: 'algebra',
   topics: Object.values(ALGEBRA_TOPICS),
   decode,
+  swap: { topic: ALGEBRA_TOPICS.swap, words: 7, hasPluginFees: true },
   proof: {
     abi: parseAbi([
       'function token0() view returns (address)',

@@ -14,5 +14,6 @@ export const pancake: Venue = {
   name: 'pancake',
   topics: [SWAP],
   decode: (log) => decodeSwap(log, 7, 'PancakeSwap Swap'),
+  swap: { topic: SWAP, words: 7 },
   proof: UNISWAP_PROOF,
 }

@@ -4,6 +4,7 @@
  */
 import type { Abi, Hex } from 'viem'
 import type { Decoded, FeeChange } from '../decode/event.ts'
+import type { SwapLayout } from '../decode/swap-rows.ts'
 import type { VenueName } from '../model/venue.ts'
 import type { RpcLog } from '../rpc/rpc.ts'
 
@@ -13,6 +14,8 @@ export type Venue = {
   topics: readonly Hex[]
   /** Decodes a log with one of `topics`. */
   decode?(log: RpcLog): Decoded
+  /** A Swap of its own, of the first three fields of Uniswap's topics and its first five words. */
+  swap?: SwapLayout
   proof: PoolProof
   /** Present where the logs of swaps have no fee. */
   eventFees?: EventFees

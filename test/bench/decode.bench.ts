@@ -51,6 +51,8 @@ await perLog('an answer parsed as any JSON and checked', () => checked(parseBoun
 await perLog('an answer read by its text', () => checked(readAnswer(body)), floor)
 await perLog('decode', () => logs.map((log) => decodeV3(log, ethereum.v3.factory)), floor)
 await perLog('decode + price', priced, floor)
+const lists = (readAnswer(body) as { result: RpcLog[] }).result
+await perLog('decode + price as columns', () => assembler.assembleColumns(lists, headers), floor)
 await perLog('serialise', () => encode(message), floor)
 const all = await perLog('decode + price + serialise', async () => encode(await priced()), floor)
 figure('decode + price + serialise', 1_000_000 / all, 'logs/s', 1_000_000 / floor)

@@ -1,0 +1,186 @@
+/**
+ * Swap logs as rows of columns: the digits of a log become lanes without an object or a bigint. The values are those of `decodeV3`, `decodeV4` and
+ * the venues; a log that is written in another way is left to them.
+ */
+import type { Hex } from 'viem'
+import { emptyColumns, HASH_BYTES, LIQUIDITY_LANES, SENDER_BYTES, WORD_LANES } from '../columns/tick-columns.ts'
+import { isHexText, numberIn, wrongDigits } from '../lib/hex-bytes.ts'
+import type { PoolId } from '../model/pool.ts'
+import type { TickColumns } from '../model/tick.ts'
+import type { RpcLog } from '../rpc/rpc.ts'
+import type { PluginFee } from './event.ts'
+
+/** A Swap as venues write it. `isV4`: the pool is a topic, amounts are the taker's view, and the sixth word is the fee. */
+export type SwapLayout = { topic: Hex; words: 5 | 6 | 7; isV4?: boolean; hasPluginFees?: boolean }
+
+const MAX_WORDS = 7
+const WORD_DIGITS = 64
+const LANE_DIGITS = 8
+const PREFIX = '0x'.length
+/** Digits of an address at the end of a word. */
+const SENDER_AT = PREFIX + WORD_DIGITS - 2 * SENDER_BYTES
+
+/** Scratch space without state between calls: text, and lanes of words that are not stored whole. */
+const text = Buffer.alloc(PREFIX + MAX_WORDS * WORD_DIGITS)
+const view = new DataView(text.buffer, text.byteOffset, text.length)
+const lanes = new Uint32Array(WORD_LANES)
+const FEE_BITS = 0xffffff
+
+export class SwapRows {
+  /** Prices, times and the fees of v3 are 0; `pool` is a place in `pools` here. Rows from `length` on are not valid. */
+  readonly columns: TickColumns
+  /** Each pool once, in lower case. */
+  readonly pools: PoolId[] = []
+  /** By row. */
+  readonly plugins = new Map<number, PluginFee>()
+  length = 0
+  readonly #hashes: DataView
+  /** Places of pools by their texts in logs. */
+  readonly #places = new Map<string, number>()
+  /** A row of each sender, by its topic. */
+  readonly #senders = new Map<string, number>()
+  #hash = ''
+  #hashRow = 0
+  /** The sender of the row at `length`, where no row before it has the same. */
+  #newSender: string | undefined
+
+  /** `capacity`: rows at most. */
+  constructor(capacity: number) {
+    this.columns = emptyColumns(capacity, this.pools)
+    const { buffer, byteOffset, byteLength } = this.columns.transactionHash
+    this.#hashes = new DataView(buffer, byteOffset, byteLength)
+  }
+
+  /** Keeps the row that was written last; the next one is written after it. */
+  keep(): void {
+    if (this.#newSender !== undefined) this.#senders.set(this.#newSender, this.length)
+    this.length++
+  }
+
+  /** Writes the row at `length`; false where the log is no such swap, or has capitals. */
+  write(log: RpcLog, { words, isV4 = false, hasPluginFees = false }: SwapLayout): boolean {
+    const { topics, data } = log
+    const sender = topics[isV4 ? 2 : 1]
+    const pool = isV4 ? topics[1] : log.address
+    if (topics.length !== 3 || sender === undefined || pool === undefined) return false
+    if (data.length !== PREFIX + words * WORD_DIGITS) return false
+    text.write(data, 'latin1')
+    const row = this.length
+    const { amount0, amount1, sqrtPrice, liquidity, poolTick, fee } = this.columns
+    const at = row * WORD_LANES
+    let wrong =
+      readWord(0, amount0, at, WORD_LANES) |
+      readWord(1, amount1, at, WORD_LANES) |
+      readWord(2, sqrtPrice, at, WORD_LANES) |
+      readWord(3, liquidity, row * LIQUIDITY_LANES, LIQUIDITY_LANES) |
+      readWord(4, lanes, 0, 1)
+    poolTick[row] = lanes[0] as number
+    for (let word = 5; word < words; word++) wrong |= readWord(word, lanes, word, 1)
+    if (wrong !== 0) return false
+    if (isV4) fee[row] = (lanes[5] as number) & FEE_BITS
+    else {
+      negate(amount0, at)
+      negate(amount1, at)
+    }
+    if (hasPluginFees)
+      this.plugins.set(row, { override: (lanes[5] as number) & FEE_BITS, added: (lanes[6] as number) & FEE_BITS })
+    else if (this.plugins.size > 0) this.plugins.delete(row)
+    this.columns.logIndex[row] = quantity(log.logIndex)
+    this.columns.pool[row] = this.#placeOf(pool)
+    this.#writeHash(row, log.transactionHash)
+    return this.#writeSender(row, sender)
+  }
+
+  #placeOf(pool: string): number {
+    const known = this.#places.get(pool)
+    if (known !== undefined) return known
+    const id = pool.toLowerCase() as PoolId
+    const place = this.#places.get(id) ?? this.pools.push(id) - 1
+    this.#places.set(id, place).set(pool, place)
+    return place
+  }
+
+  #writeHash(row: number, hash: string): void {
+    const at = row * HASH_BYTES
+    if (hash === this.#hash) {
+      for (let byte = 0; byte < HASH_BYTES; byte += 4)
+        this.#hashes.setInt32(at + byte, this.#hashes.getInt32(this.#hashRow * HASH_BYTES + byte))
+    } else {
+      text.write(hash, 'latin1')
+      for (let byte = 0; byte < HASH_BYTES; byte += 4) this.#hashes.setInt32(at + byte, laneAt(PREFIX + 2 * byte))
+      this.#hash = hash
+    }
+    this.#hashRow = row
+  }
+
+  #writeSender(row: number, topic: string): boolean {
+    const { sender } = this.columns
+    const at = row * SENDER_BYTES
+    const known = this.#senders.get(topic)
+    this.#newSender = known === undefined ? topic : undefined
+    if (known !== undefined) {
+      const from = known * SENDER_BYTES
+      for (let byte = 0; byte < SENDER_BYTES; byte++) sender[at + byte] = sender[from + byte] as number
+      return true
+    }
+    if (topic.length !== PREFIX + WORD_DIGITS) return false
+    text.write(topic, 'latin1')
+    if (!isHexText(view, PREFIX, topic.length)) return false
+    for (let byte = 0; byte < SENDER_BYTES; byte += 2) {
+      const two = numberIn(view.getInt32(SENDER_AT + 2 * byte, true))
+      sender[at + byte] = two >>> 8
+      sender[at + byte + 1] = two
+    }
+    return true
+  }
+}
+
+const PADDING = 0x30303030
+const NEGATIVE_PADDING = 0x66666666
+/** It changes no digit below 10. */
+const TO_LOWER_CASE = 0x20202020
+
+/** The lowest `count` lanes of a word of `text`; 0 where all of the word is lower-case hex. Most lanes are padding. */
+function readWord(word: number, to: Uint32Array, at: number, count: number): number {
+  let wrong = 0
+  let digits = PREFIX + word * WORD_DIGITS
+  for (let lane = WORD_LANES - 1; lane >= 0; lane--, digits += LANE_DIGITS) {
+    const high = view.getInt32(digits, true)
+    const low = view.getInt32(digits + 4, true)
+    let value = 0
+    if (high === NEGATIVE_PADDING && low === NEGATIVE_PADDING) value = -1
+    else if (high !== PADDING || low !== PADDING) {
+      wrong |= wrongDigits(high) | wrongDigits(low)
+      value = (numberIn(high) << 16) | numberIn(low)
+    }
+    if (lane < count) to[at + lane] = value
+  }
+  return wrong
+}
+
+/** Eight digits in either case. */
+function laneAt(digits: number): number {
+  const high = view.getInt32(digits, true) | TO_LOWER_CASE
+  const low = view.getInt32(digits + 4, true) | TO_LOWER_CASE
+  return (numberIn(high) << 16) | numberIn(low)
+}
+
+/** In two's complement. */
+function negate(words: Uint32Array, at: number): void {
+  let carry = 1
+  for (let lane = at; lane < at + WORD_LANES; lane++) {
+    const sum = (~(words[lane] as number) >>> 0) + carry
+    words[lane] = sum
+    carry = sum > 0xffffffff ? 1 : 0
+  }
+}
+
+/** A quantity of at most 53 bits, such as a log index; `Number` of a text takes many times as long. */
+export function quantity(hex: Hex): number {
+  let value = 0
+  for (let index = PREFIX; index < hex.length; index++) {
+    const code = hex.charCodeAt(index)
+    value = value * 16 + (code < 58 ? code - 48 : (code | 32) - 87)
+  }
+  return value
+}
