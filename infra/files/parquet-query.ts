@@ -1,5 +1,6 @@
 /** Has ClickHouse parse a file: its bytes are sent with the question, so that the server needs no access to the disk of this process. */
 import { ClickHouseError, parseError } from '@clickhouse/client'
+import { isLoopback } from '../clickhouse/client/client.ts'
 import type { OwnerAccess } from '../clickhouse/store.ts'
 import { binaryRows, ROW_MARK, type RowReader } from './binary-rows.ts'
 
@@ -46,7 +47,9 @@ export async function* askFile<Row>(
   const body = new FormData()
   body.set('file', content, 'file')
   const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`
-  const answer = await fetch(address, { method: 'POST', headers: { authorization }, body, signal })
+  // Compression costs both processes more than the rest of an answer, where nothing leaves the machine.
+  const encoding = { 'accept-encoding': isLoopback(url) ? 'identity' : 'gzip' }
+  const answer = await fetch(address, { method: 'POST', headers: { authorization, ...encoding }, body, signal })
   if (!answer.ok) throw errorIn(await answer.text())
   const rows = answer.body?.pipeThrough(new TransformStream<Uint8Array, Uint8Array>({}, AHEAD))
   if (rows) yield* binaryRows(rows as unknown as AsyncIterable<Uint8Array>, read)

@@ -85,6 +85,6 @@ const SETTINGS = {
   use_query_cache: 0,
 } satisfies ClickHouseSettings
 
-function isLoopback(url: string): boolean {
+export function isLoopback(url: string): boolean {
   return ['127.0.0.1', 'localhost', '[::1]'].includes(new URL(url).hostname)
 }
