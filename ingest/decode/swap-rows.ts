@@ -4,7 +4,7 @@
  */
 import type { Hex } from 'viem'
 import { emptyColumns, HASH_BYTES, LIQUIDITY_LANES, SENDER_BYTES, WORD_LANES } from '../columns/tick-columns.ts'
-import { isHexText, numberIn, wrongDigits } from '../lib/hex-bytes.ts'
+import { isHexText, numberIn, quantity, wrongDigits } from '../lib/hex-bytes.ts'
 import type { PoolId } from '../model/pool.ts'
 import type { TickColumns } from '../model/tick.ts'
 import type { RpcLog } from '../rpc/rpc.ts'
@@ -173,14 +173,4 @@ function negate(words: Uint32Array, at: number): void {
     words[lane] = sum
     carry = sum > 0xffffffff ? 1 : 0
   }
-}
-
-/** A quantity of at most 53 bits, such as a log index; `Number` of a text takes many times as long. */
-export function quantity(hex: Hex): number {
-  let value = 0
-  for (let index = PREFIX; index < hex.length; index++) {
-    const code = hex.charCodeAt(index)
-    value = value * 16 + (code < 58 ? code - 48 : (code | 32) - 87)
-  }
-  return value
 }

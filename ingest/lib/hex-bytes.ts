@@ -38,6 +38,16 @@ export function wrongDigits(word: number): number {
   return (nibbles & 0xf0f0f0f0) | (aboveNine ^ lettersIn(word))
 }
 
+/** A quantity of at most 53 bits, such as a log index; `Number` of a text takes many times as long. */
+export function quantity(hex: Hex): number {
+  let value = 0
+  for (let index = '0x'.length; index < hex.length; index++) {
+    const code = hex.charCodeAt(index)
+    value = value * 16 + (code < 58 ? code - 48 : (code | 32) - 87)
+  }
+  return value
+}
+
 /** The same text in memory of its own: V8 makes a slice as a view of the whole text. */
 export function copyOf<T extends string>(ascii: T): T {
   return Buffer.from(ascii, 'latin1').toString('latin1') as T

@@ -1,6 +1,7 @@
 /** Ethereum JSON-RPC calls of ingest. Answers stay in hex: most of them are only passed through. */
 import { type Address, type Client, type Hash, type Hex, numberToHex } from 'viem'
 import { hexIn, quantityIn } from '../lib/hex.ts'
+import { quantity } from '../lib/hex-bytes.ts'
 import { type BlockRef, TIME_END, type UnixSeconds } from '../model/message.ts'
 import { limitsOf } from './endpoint-limits.ts'
 import { FALLBACK_FINALITY_BLOCKS, type Finality } from './finality.ts'
@@ -150,12 +151,18 @@ export async function getLogs(client: Client, filter: LogFilter, where: Where): 
       ? { blockHash: where.blockHash }
       : { fromBlock: numberToHex(where.from), toBlock: numberToHex(where.to) }
   const logs: RpcLog[] = await client.request({ method: 'eth_getLogs', params: [{ ...filter, ...place }] } as never)
-  for (const log of logs) checkPlace(log, where)
+  let before: RpcLog | undefined
+  for (const log of logs) {
+    if (log.blockNumber !== before?.blockNumber || log.blockHash !== before.blockHash || log.removed === true)
+      checkPlace(log, where)
+    before = log
+  }
   return inOrder(client, logs)
 }
 
 /** `logs` in chain order, each once. Throws `BadAnswer` where two of them have one place. */
 export function inOrder(client: Client, logs: RpcLog[]): RpcLog[] {
+  if (areAscending(logs)) return logs
   // Nodes do not guarantee an order, and the log index orders trades within a block.
   if (logs.some((log, index) => index > 0 && comparePlaces(logs[index - 1] as RpcLog, log) > 0))
     logs.sort(comparePlaces)
@@ -164,6 +171,21 @@ export function inOrder(client: Client, logs: RpcLog[]): RpcLog[] {
   if (repeated === 0) return logs
   limitsOf(client).reportOnce('duplicate-logs', `block ${Number(logs[0]?.blockNumber)}: ${repeated} logs came twice`)
   return logs.filter((log, index) => !isRepeated(logs[index - 1], log))
+}
+
+/** Whether each log comes after the one before it, of the same block or of a later one. */
+function areAscending(logs: readonly RpcLog[]): boolean {
+  let [number, hash, block, index] = ['', '', -1, -1]
+  for (const { blockNumber, blockHash, logIndex } of logs) {
+    const before = blockNumber === number ? index : -1
+    index = quantity(logIndex)
+    if (index <= before || (blockNumber === number && blockHash !== hash)) return false
+    if (blockNumber === number) continue
+    const next = quantity(blockNumber)
+    if (next <= block) return false
+    ;[number, hash, block] = [blockNumber, blockHash, next]
+  }
+  return true
 }
 
 function comparePlaces(a: RpcLog, b: RpcLog): number {

@@ -3,6 +3,7 @@
  * grows past a map of 65,536 values: it counts the block as searched, though only a part of it was indexed.
  */
 import type { Client } from 'viem'
+import { quantity } from '../../lib/hex-bytes.ts'
 import { bloomVerdict } from '../../proof/bloom.ts'
 import { limitsOf } from '../endpoint-limits.ts'
 import { getHeader, getLogs, type Header, type LogFilter, type RpcLog } from '../rpc.ts'
@@ -25,7 +26,7 @@ export async function withSilentBlocks(
   { from, to, logs, ends }: { from: number; to: number; logs: readonly RpcLog[]; ends: readonly Header[] },
 ): Promise<readonly RpcLog[]> {
   const known = new Map(ends.map((header) => [header.number, header]))
-  const heard = new Set(logs.map((log) => Number(log.blockNumber)))
+  const heard = blocksOf(logs)
   const silent = new Set([...silentBlocks(from, to, heard), ...[...known.keys()].filter((block) => !heard.has(block))])
   const again = await Promise.all(
     [...silent].map(async (block) => logsAgain(client, filter, known.get(block) ?? (await getHeader(client, block)))),
@@ -34,6 +35,16 @@ export async function withSilentBlocks(
   if (found.length === 0) return logs
   // Logs of one block come from one answer, in order: a stable sort keeps that.
   return [...logs, ...found].sort((a, b) => Number(a.blockNumber) - Number(b.blockNumber))
+}
+
+function blocksOf(logs: readonly RpcLog[]): ReadonlySet<number> {
+  const blocks = new Set<number>()
+  let text = ''
+  for (const { blockNumber } of logs) {
+    if (blockNumber !== text) blocks.add(quantity(blockNumber))
+    text = blockNumber
+  }
+  return blocks
 }
 
 function silentBlocks(from: number, to: number, heard: ReadonlySet<number>): number[] {
