@@ -4,7 +4,7 @@ import { createAssembler } from '../blocks/assemble.ts'
 import { BlockedReading } from '../blocks/blocked-reading.ts'
 import type { RangesOptions } from '../blocks/range-scheduler.ts'
 import { bootstrapPrices } from '../blocks/reference-price.ts'
-import { blocksOver, columnsOf } from '../columns/tick-columns.ts'
+import { blocksOver } from '../columns/tick-columns.ts'
 import { backOff } from '../lib/wait.ts'
 import type { BlockRange } from '../model/block-range.ts'
 import { BlocksNotFinal, HistoryTooOld, isFinal } from '../model/errors.ts'
@@ -127,13 +127,63 @@ async function retryRange(
 const FIRST_RETRY_MS = 500
 const MAX_RETRY_MS = 20_000
 const MAX_FAILURES = 10
-const APPENDS_AT_ONCE = 4
+/** More ticks in one insert cost ClickHouse less; each takes some 250 bytes of memory while it waits. */
+const MAX_WAITING = { appends: 64, ticks: 100_000 }
+
+/** Appends under way, oldest first: ranges that wait together are stored as one, while the next ones are read. */
+class WaitingAppends {
+  readonly #appends: { to: number; appended: Promise<void>; ticks: number }[] = []
+  #ticks = 0
+
+  get isFull(): boolean {
+    return this.#appends.length > MAX_WAITING.appends || this.#ticks > MAX_WAITING.ticks
+  }
+
+  get isEmpty(): boolean {
+    return this.#appends.length === 0
+  }
+
+  push(to: number, appended: Promise<void>, ticks: number): void {
+    // The failure is thrown at its turn; until then it must not count as an unhandled rejection.
+    appended.catch(() => undefined)
+    this.#appends.push({ to, appended, ticks })
+    this.#ticks += ticks
+  }
+
+  /** The last block of the oldest one, once that is in the log. */
+  async next(): Promise<number> {
+    const oldest = this.#appends.shift()
+    if (!oldest) throw new Error('No append is under way.')
+    await oldest.appended
+    this.#ticks -= oldest.ticks
+    return oldest.to
+  }
+}
 
 /** Yields the last block of each range once it is in the log. */
 async function* readForOverwrite(
   endpoints: Endpoints,
+  range: BlockRange,
+  options: BackfillOptions & Pick<RangesOptions, 'mayStart'>,
+): AsyncGenerator<number> {
+  const waiting = new WaitingAppends()
+  let failure: { error: unknown } | undefined
+  try {
+    yield* appendRanges(endpoints, range, options, waiting)
+  } catch (error) {
+    options.signal.throwIfAborted()
+    failure = { error }
+  }
+  // What was read before a failure stays.
+  while (!waiting.isEmpty) yield await waiting.next()
+  if (failure) throw failure.error
+}
+
+async function* appendRanges(
+  endpoints: Endpoints,
   { from, to }: BlockRange,
   options: BackfillOptions & Pick<RangesOptions, 'mayStart'>,
+  waiting: WaitingAppends,
 ): AsyncGenerator<number> {
   const { network, job, source = rpcSource, pools, storedPools, storedTokens } = options
   const { concurrency, mayStart, log, report, signal } = options
@@ -141,8 +191,6 @@ async function* readForOverwrite(
   await bootstrapPrices(endpoints, network, assembler.usd, from)
   const first = await endpoints.run((client) => getHeader(client, from), { oldest: from })
   let firstTimestamp = first?.timestamp ?? 0
-  /** Appends under way, oldest first, with the last block of each. */
-  const waiting: Promise<number>[] = []
   const stream = source.read(endpoints, {
     filter: assembler.filter,
     from,
@@ -154,20 +202,14 @@ async function* readForOverwrite(
   })
   for await (const { last, ...range } of stream) {
     const { timestamp, hash } = last
-    const blocks = await assembler.assemble(range.logs, range.headers)
+    const { blocks, ticks: columns } = await assembler.assembleColumns(range.logs, range.headers)
     assembler.usd.finalize(range.to)
     const where = { from: range.from, to: range.to, firstTimestamp, timestamp, hash }
-    const columns = columnsOf(blocks)
     const content = { blocks: blocksOver(blocks, columns), columns }
     const message: RangeOverwrite = { kind: 'restatement', network: network.name, job, pools, ...where, ...content }
-    const appended = log.append([message]).then(() => range.to)
-    // The failure is thrown at its turn; until then it must not count as an unhandled rejection.
-    appended.catch(() => undefined)
-    waiting.push(appended)
+    waiting.push(range.to, log.append([message]), columns.length)
     // Times are covered without a gap: the next range begins where this one ends.
     firstTimestamp = timestamp
-    // The next ranges are read while these are stored; ranges that wait together are stored as one.
-    if (waiting.length > APPENDS_AT_ONCE) yield (await waiting.shift()) ?? from
+    while (waiting.isFull) yield await waiting.next()
   }
-  for (const to of waiting) yield await to
 }

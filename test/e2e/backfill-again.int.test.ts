@@ -67,12 +67,13 @@ describe.skipIf(withoutClickHouse)('npm run backfill -- --again', () => {
   })
 
   test('leaves the range covered where it is killed on its way, and the next start reads the rest', async () => {
-    rpc.faults.maxLogs = 20
+    Object.assign(rpc.faults, { maxLogs: 20, delayMs: 200 })
     const job = begin('backfill', ...range(FIRST + 10, LAST - 10), '--again')
     await job.untilPrinted(/ [1-9]\d?\.\d %/)
     await job.stop('SIGKILL')
     expect(job.output()).not.toContain('100.0 %')
     delete rpc.faults.maxLogs
+    delete rpc.faults.delayMs
     await expectWhole()
     const main = run('start', {
       ...{ ETHEREUM_RPC_URL: rpc.url, DATA_DIR: folder.path, PORT: '0' },
