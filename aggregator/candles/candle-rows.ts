@@ -4,7 +4,14 @@ import { WORD_LANES } from '../../ingest/columns/tick-columns.ts'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
-import { dictionaryColumn, type NativeColumn, nativeBlock, plainColumn, ulpsOf } from '../store/native-format.ts'
+import {
+  dictionaryColumn,
+  integersOf,
+  type NativeColumn,
+  nativeBlock,
+  plainColumn,
+  ulpsOf,
+} from '../store/native-format.ts'
 import { askGroups, poolGroups } from '../store/pool-groups.ts'
 import { ask, loadSql } from '../store/store.ts'
 import type { Prices, Resolution } from './candle.ts'
@@ -36,7 +43,7 @@ export function candleBlock(
     plainColumn('volume0', 'UInt256', words(arrays.volume0)),
     plainColumn('volume1', 'UInt256', words(arrays.volume1)),
     plainColumn('volume_usd', 'Decimal(76, 6)', words(arrays.volumeUsdMicros)),
-    plainColumn('trades', 'UInt64', BigUint64Array.from(arrays.trades.subarray(0, rows), BigInt)),
+    plainColumn('trades', 'UInt64', integersOf(arrays.trades.subarray(0, rows))),
     plainColumn('version', 'UInt128', repeated(version, rows)),
   ])
 }

@@ -138,11 +138,11 @@ function foldTicks(
   { place: pool, from, to }: PoolPlaces & { place: number },
   out: CandleColumns,
 ): void {
-  const timeAt = (place: number) => ticks.time[order[place] ?? 0] ?? 0
+  const { time } = ticks
   for (let first = from; first < to; ) {
-    const start = timeAt(first)
+    const start = time[order[first] ?? 0] ?? 0
     let next = first + 1
-    while (next < to && timeAt(next) === start) next++
+    while (next < to && time[order[next] ?? 0] === start) next++
     out.addTicks({ pool, resolution: 1, start }, { ticks, order }, first, next)
     first = next
   }
@@ -151,12 +151,12 @@ function foldTicks(
 /** Candles of a coarser resolution from all rows from `from` on. */
 function foldFiner(resolution: Resolution, from: number, out: CandleColumns): void {
   const to = out.length
-  const startAt = (row: number) => bucketStart(out.arrays.start[row] ?? 0, resolution)
   const pool = out.arrays.pool[from] ?? 0
   for (let first = from; first < to; ) {
-    const start = startAt(first)
+    const { start: finer } = out.arrays
+    const start = bucketStart(finer[first] ?? 0, resolution)
     let next = first + 1
-    while (next < to && startAt(next) === start) next++
+    while (next < to && bucketStart(finer[next] ?? 0, resolution) === start) next++
     out.addRows({ pool, resolution, start }, first, next)
     first = next
   }

@@ -71,6 +71,17 @@ function varint(value: number): Buffer {
   return Buffer.from([...bytes, rest])
 }
 
+/** Whole numbers from 0 on that a double holds, as UInt64. */
+export function integersOf(values: Float64Array | Uint32Array): Uint32Array {
+  const lanes = new Uint32Array(values.length * 2)
+  for (let index = 0; index < values.length; index++) {
+    const value = values[index] as number
+    lanes[2 * index] = value
+    lanes[2 * index + 1] = value / 2 ** 32
+  }
+  return lanes
+}
+
 /** By how many units in the last place each value is above its estimate, as an Int64: the difference of their bits, modulo 2^64. */
 export function ulpsOf(values: Float64Array, estimates: Float64Array): Uint32Array {
   const bits = new Uint32Array(values.buffer, values.byteOffset, values.length * 2)

@@ -3,7 +3,7 @@
  * five bigints a tick cost more than all of its arithmetic.
  */
 import type { Address, Hash } from 'viem'
-import type { UnixSeconds } from '../model/message.ts'
+import type { BlockContent, UnixSeconds } from '../model/message.ts'
 import type { PoolId } from '../model/pool.ts'
 import type { Tick, TickColumns } from '../model/tick.ts'
 
@@ -64,22 +64,47 @@ export function columnsOf(blocks: readonly TickBlock[]): TickColumns {
 }
 
 /** Blocks that build their ticks from the rows of columns, each when it is asked for. Their own lists are not read. */
-export function blocksOver<Block extends TickBlock>(blocks: readonly Block[], columns: TickColumns): Block[] {
+export function blocksOver(blocks: readonly BlockContent[], columns: TickColumns): BlockContent[] {
   const counts = ticksPerBlock(blocks, columns)
   let row = 0
   return blocks.map((block, index) => {
     const from = row
     row += counts[index] ?? 0
-    const to = row
-    let built: readonly Tick[] | undefined
-    return {
-      ...block,
-      get ticks() {
-        built ??= Array.from({ length: to - from }, (_, index) => tickAt(columns, from + index))
-        return built
-      },
-    }
+    return new BlockOverColumns(block, columns, from, row)
   })
+}
+
+/** An own getter would give each block a shape of its own. */
+class BlockOverColumns implements BlockContent {
+  readonly number: number
+  readonly hash: Hash
+  readonly timestamp: UnixSeconds
+  readonly pools: BlockContent['pools']
+  readonly liquidity: BlockContent['liquidity']
+  readonly balances: BlockContent['balances']
+  readonly #columns: TickColumns
+  readonly #from: number
+  readonly #to: number
+  #ticks: readonly Tick[] | undefined
+
+  constructor(block: BlockContent, columns: TickColumns, from: number, to: number) {
+    this.number = block.number
+    this.hash = block.hash
+    this.timestamp = block.timestamp
+    this.pools = block.pools
+    this.liquidity = block.liquidity
+    this.balances = block.balances
+    this.#columns = columns
+    this.#from = from
+    this.#to = to
+  }
+
+  get ticks(): readonly Tick[] {
+    this.#ticks ??= Array.from({ length: this.#to - this.#from }, (_, index) =>
+      tickAt(this.#columns, this.#from + index),
+    )
+    return this.#ticks
+  }
 }
 
 /** How many rows each block has. The rows are in the order of the blocks, whose numbers ascend. */
