@@ -24,25 +24,14 @@ async function* readFiles(
   endpoints: Endpoints,
   { filter, from, to, signal: stop }: RangesOptions,
 ): AsyncGenerator<LogRange> {
-  const files = overlapping(options.files.logs, { from, to })
   const headerFiles = options.files.blocks
   const ended = new AbortController()
-  const reading = { ...options, filter, signal: AbortSignal.any([stop, ended.signal]) }
-  const start = (file: CryoFile | undefined) => {
-    const opened = file && openFile(reading, file, { from: Math.max(from, file.from), to: Math.min(to, file.to) })
-    // The failure is thrown at its turn; until then it must not count as an unhandled rejection.
-    opened?.catch(() => undefined)
-    return opened
-  }
+  const reading = { ...options, endpoints, filter, signal: AbortSignal.any([stop, ended.signal]) }
   let before: Header | undefined
-  let next = start(files[0])
   try {
-    for (let index = 0; next; index++) {
-      const { file, headers, ranges } = await next
-      // ClickHouse parses the next file while this one is processed.
-      next = start(files[index + 1])
+    for await (const { file, headers, onChain, ranges } of openFiles(reading, { from, to })) {
       before = requireChain(headerFiles, before, headers)
-      await requireOnChain(endpoints, headerFiles, before)
+      await onChain
       for await (const { range, byBlock } of ranges) {
         stop.throwIfAborted()
         const checked = { file: file.name, range, byBlock, headers, headerFiles }
@@ -56,15 +45,47 @@ async function* readFiles(
   }
 }
 
-type OpenedFile = { file: CryoFile; headers: Headers; ranges: AsyncGenerator<FileRange> }
+type SourceReading = FileReading & { endpoints: Endpoints }
+/** `onChain`: rejects where the last header is not on the chain. */
+type OpenedFile = { file: CryoFile; headers: Headers; onChain: Promise<void>; ranges: AsyncGenerator<FileRange> }
+
+/** Files that are open at once: one is processed, and ClickHouse parses the others meanwhile. */
+const MAX_OPEN = 4
+/** Bytes of them, except for the first two. */
+const OPEN_BYTES = 32 * 1024 * 1024
+
+async function* openFiles(reading: SourceReading, { from, to }: BlockRange): AsyncGenerator<OpenedFile> {
+  const files = overlapping(reading.files.logs, { from, to })
+  const opened: Promise<OpenedFile>[] = []
+  let next = 0
+  const fill = (processed: number) => {
+    for (let file = files[next]; file && next < processed + MAX_OPEN; file = files[++next]) {
+      const bytes = files.slice(processed, next + 1).reduce((sum, it) => sum + it.bytes, 0)
+      if (next > processed + 1 && bytes > OPEN_BYTES) return
+      opened.push(settled(openFile(reading, file, { from: Math.max(from, file.from), to: Math.min(to, file.to) })))
+    }
+  }
+  for (let processed = 0; processed < files.length; processed++) {
+    fill(processed)
+    const file = opened.shift()
+    if (file) yield await file
+  }
+}
+
+/** Its failure is thrown at its turn; until then it must not count as an unhandled rejection. */
+function settled<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => undefined)
+  return promise
+}
 
 /** Its question is sent at once, so that the answer waits when the file's turn comes. */
-async function openFile(reading: FileReading, file: CryoFile, blocks: BlockRange): Promise<OpenedFile> {
+async function openFile(reading: SourceReading, file: CryoFile, blocks: BlockRange): Promise<OpenedFile> {
   const rows = readLogs(reading, file, blocks)
-  const first = rows.next()
-  first.catch(() => undefined)
+  const first = settled(rows.next())
   const headers = await readHeaders(reading, blocks)
-  return { file, headers, ranges: rangesOf(file.name, blocks, headers, continued(first, rows)) }
+  const last = headers.at(-1) ?? headers[0]
+  const onChain = settled(requireOnChain(reading.endpoints, reading.files.blocks, last))
+  return { file, headers, onChain, ranges: rangesOf(file.name, blocks, headers, continued(first, rows)) }
 }
 
 async function* continued<Row>(first: Promise<IteratorResult<Row[], void>>, rest: AsyncGenerator<Row[]>) {
