@@ -1,14 +1,19 @@
 /** A message into bytes: see `wire-format.ts`. */
 import type { Address } from 'viem'
+import { ticksPerBlock } from '../../../ingest/columns/tick-columns.ts'
 import { blocksOf } from '../../../ingest/model/message.ts'
 import type { PoolId } from '../../../ingest/model/pool.ts'
 import type { Tick } from '../../../ingest/model/tick.ts'
 import { toJsonBigint } from './bigint-json.ts'
+import { type Numbered, wireTicks } from './encode-columns.ts'
+import { finite } from './finite.ts'
 import { type AnyMessage, VERSION, type Wire, type WireHead } from './wire-format.ts'
 
 export function encode(message: AnyMessage): Buffer {
   const blocks = blocksOf(message)
-  const ticks = blocks.flatMap((block) => block.ticks)
+  const columns = message.kind === 'restatement' ? message.columns : undefined
+  // Blocks over columns would build their ticks.
+  const ticks = columns ? [] : blocks.flatMap((block) => block.ticks)
   const liquidity = blocks.flatMap((block) => block.liquidity)
   const balances = blocks.flatMap((block) => block.balances)
   const pools = numbered<PoolId>()
@@ -23,26 +28,12 @@ export function encode(message: AnyMessage): Buffer {
       number: blocks.map((block) => block.number),
       hash: blocks.map((block) => block.hash),
       timestamp: blocks.map((block) => block.timestamp),
-      ticks: blocks.map((block) => block.ticks.length),
+      ticks: columns ? ticksPerBlock(blocks, columns) : blocks.map((block) => block.ticks.length),
       pools: blocks.map((block) => block.pools.length),
       liquidity: blocks.map((block) => block.liquidity.length),
       balances: blocks.map((block) => block.balances.length),
     },
-    ticks: {
-      pool: ticks.map(indexOf),
-      logIndex: ticks.map((tick) => tick.logIndex),
-      transactionHash: ticks.map((tick) => tick.transactionHash),
-      amount0: ticks.map((tick) => toJsonBigint(tick.amount0)),
-      amount1: ticks.map((tick) => toJsonBigint(tick.amount1)),
-      sqrtPriceX96: ticks.map((tick) => toJsonBigint(tick.sqrtPriceX96)),
-      liquidity: ticks.map((tick) => toJsonBigint(tick.liquidity)),
-      poolTick: ticks.map((tick) => tick.poolTick),
-      fee: ticks.map((tick) => tick.fee),
-      price: ticks.map((tick) => finite(tick.price, tick)),
-      spotPrice: ticks.map((tick) => finite(tick.spotPrice, tick)),
-      amountUsdMicros: ticks.map((tick) => toJsonBigint(tick.amountUsdMicros)),
-      sender: ticks.map(({ sender }) => (sender === undefined ? -1 : senders.numberOf(sender))),
-    },
+    ticks: columns ? wireTicks(columns, pools, senders) : wireTicksOf(ticks, pools, senders),
     pools: blocks.flatMap((block) =>
       block.pools.map((pool) => ({ ...pool, initialSqrtPriceX96: toJsonBigint(pool.initialSqrtPriceX96) })),
     ),
@@ -60,6 +51,24 @@ export function encode(message: AnyMessage): Buffer {
     },
   }
   return Buffer.from(JSON.stringify(wire))
+}
+
+function wireTicksOf(ticks: readonly Tick[], pools: Numbered<PoolId>, senders: Numbered<Address>): Wire['ticks'] {
+  return {
+    pool: ticks.map(({ pool }) => pools.numberOf(pool)),
+    logIndex: ticks.map((tick) => tick.logIndex),
+    transactionHash: ticks.map((tick) => tick.transactionHash),
+    amount0: ticks.map((tick) => toJsonBigint(tick.amount0)),
+    amount1: ticks.map((tick) => toJsonBigint(tick.amount1)),
+    sqrtPriceX96: ticks.map((tick) => toJsonBigint(tick.sqrtPriceX96)),
+    liquidity: ticks.map((tick) => toJsonBigint(tick.liquidity)),
+    poolTick: ticks.map((tick) => tick.poolTick),
+    fee: ticks.map((tick) => tick.fee),
+    price: ticks.map((tick) => finite(tick.price, tick)),
+    spotPrice: ticks.map((tick) => finite(tick.spotPrice, tick)),
+    amountUsdMicros: ticks.map((tick) => toJsonBigint(tick.amountUsdMicros)),
+    sender: ticks.map(({ sender }) => (sender === undefined ? -1 : senders.numberOf(sender))),
+  }
 }
 
 /** Each distinct value once, numbered from 0. */
@@ -97,12 +106,4 @@ function headOf(message: AnyMessage): WireHead {
     timestamp,
     ...(finalized !== undefined && { finalized }),
   }
-}
-
-/** JSON has no NaN or Infinity: it writes null, which a reader would take for a price of 0. */
-function finite(price: number, tick: Tick): number {
-  if (Number.isFinite(price)) return price
-  throw new Error(
-    `Tick ${tick.transactionHash}-${tick.logIndex} has the price ${price}, which is not finite: a bug in ingest/pricing.`,
-  )
 }

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { decode } from '../../../../infra/kafka/wire/decode.ts'
 import { encode } from '../../../../infra/kafka/wire/encode.ts'
+import { blocksOver, columnsOf } from '../../../../ingest/columns/tick-columns.ts'
 import { anyMessage, blockMessage } from '../messages.ts'
 
 test('a decoded message equals the encoded one', () => {
@@ -11,6 +12,37 @@ test('a decoded message equals the encoded one', () => {
     }),
     { numRuns: 300 },
   )
+})
+
+test('ticks in columns are written as the same ticks in blocks', () => {
+  const ranges = anyMessage.filter((message) => message.kind === 'restatement')
+  fc.assert(
+    fc.property(ranges, (message) => {
+      const columns = columnsOf(message.blocks)
+      const blocks = message.blocks.map((block) => ({ ...block, ticks: [] }))
+      const asBlocks = { ...message, blocks: blocksOver(blocks, columns) }
+      expect(encode({ ...message, blocks, columns }).toString()).toBe(encode(asBlocks).toString())
+    }),
+    { numRuns: 300 },
+  )
+})
+
+test('words of any length in columns are written as they are in blocks', () => {
+  const block = blockMessage(1)
+  const [tick] = block.ticks
+  if (!tick) throw new Error('The block has a tick.')
+  const edges = [0n, 1n, ...[32n, 53n, 64n, 96n, 127n, 160n, 255n].flatMap((bits) => [2n ** bits - 1n, 2n ** bits])]
+  const ticks = edges.flatMap((edge) =>
+    [BigInt.asIntN(256, edge), -edge].map((amount0) => {
+      const sizes = { sqrtPriceX96: edge, amountUsdMicros: edge, liquidity: BigInt.asUintN(128, edge) }
+      return { ...tick, ...sizes, amount0, amount1: BigInt.asIntN(256, amount0 * 3n) }
+    }),
+  )
+  const { number, hash, timestamp } = block
+  const blocks = [{ number, hash, timestamp, ticks, pools: [], liquidity: [], balances: [] }]
+  const place = { from: 1, to: number, firstTimestamp: timestamp, timestamp, hash }
+  const message = { kind: 'restatement', network: 'ethereum', job: 1, pools: undefined, ...place, blocks } as const
+  expect(encode({ ...message, columns: columnsOf(blocks) }).toString()).toBe(encode(message).toString())
 })
 
 test('a message written before senders were kept is read, without them', () => {
