@@ -37,9 +37,9 @@ export function candleBlock(
     plainColumn('resolution', 'UInt32', arrays.resolution.subarray(0, rows)),
     plainColumn('time', "DateTime('UTC')", arrays.start.subarray(0, rows)),
     plainColumn('open', 'Float64', execution.open.subarray(0, rows)),
-    ...ulpsColumns('', execution, execution.open, rows),
+    ...ulpsColumns('', execution, rows),
     plainColumn('spot_open_ulps', 'Int64', ulps(spot.open, execution.open, rows)),
-    ...ulpsColumns('spot_', spot, spot.open, rows),
+    ...ulpsColumns('spot_', spot, rows),
     plainColumn('volume0', 'UInt256', words(arrays.volume0)),
     plainColumn('volume1', 'UInt256', words(arrays.volume1)),
     plainColumn('volume_usd', 'Decimal(76, 6)', words(arrays.volumeUsdMicros)),
@@ -48,9 +48,19 @@ export function candleBlock(
   ])
 }
 
-function ulpsColumns(prefix: string, prices: PriceColumns, base: Float64Array, rows: number): NativeColumn[] {
-  const names = ['high', 'low', 'close'] as const
-  return names.map((name) => plainColumn(`${prefix}${name}_ulps`, 'Int64', ulps(prices[name], base, rows)))
+/** As the table has them: see its definition. */
+function ulpsColumns(prefix: string, { open, high, low, close }: PriceColumns, rows: number): NativeColumn[] {
+  const [higher, lower] = [new Float64Array(rows), new Float64Array(rows)]
+  for (let row = 0; row < rows; row++) {
+    const [first, last] = [open[row] as number, close[row] as number]
+    higher[row] = Math.max(first, last)
+    lower[row] = Math.min(first, last)
+  }
+  return [
+    plainColumn(`${prefix}close_ulps`, 'Int64', ulps(close, open, rows)),
+    plainColumn(`${prefix}high_ulps`, 'Int64', ulps(high, higher, rows)),
+    plainColumn(`${prefix}low_ulps`, 'Int64', ulps(low, lower, rows)),
+  ]
 }
 
 function ulps(values: Float64Array, base: Float64Array, rows: number): Uint32Array {

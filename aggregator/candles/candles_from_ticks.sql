@@ -4,20 +4,22 @@
 INSERT INTO {into:Identifier}
 WITH
     reinterpretAsInt64(first_price)                                           AS first_bits,
-    reinterpretAsInt64(argMinIf(spot_price, place, is_tick))                  AS first_spot_bits
+    reinterpretAsInt64(argMaxIf(price, place, is_executed))                   AS last_bits,
+    reinterpretAsInt64(argMinIf(spot_price, place, is_tick))                  AS first_spot_bits,
+    reinterpretAsInt64(argMaxIf(spot_price, place, is_tick))                  AS last_spot_bits
 SELECT
     {network:String} AS network,
     pool,
     {resolution:UInt32} AS resolution,
     bucket AS time,
     argMinIf(price, place, is_executed)     AS first_price,
-    reinterpretAsInt64(maxIf(price, is_executed)) - first_bits                AS high_ulps,
-    reinterpretAsInt64(minIf(price, is_executed)) - first_bits                AS low_ulps,
-    reinterpretAsInt64(argMaxIf(price, place, is_executed)) - first_bits      AS close_ulps,
+    last_bits - first_bits                                                    AS close_ulps,
+    reinterpretAsInt64(maxIf(price, is_executed)) - greatest(first_bits, last_bits)    AS high_ulps,
+    reinterpretAsInt64(minIf(price, is_executed)) - least(first_bits, last_bits)       AS low_ulps,
     first_spot_bits - first_bits                                              AS spot_open_ulps,
-    reinterpretAsInt64(maxIf(spot_price, is_tick)) - first_spot_bits          AS spot_high_ulps,
-    reinterpretAsInt64(minIf(spot_price, is_tick)) - first_spot_bits          AS spot_low_ulps,
-    reinterpretAsInt64(argMaxIf(spot_price, place, is_tick)) - first_spot_bits AS spot_close_ulps,
+    last_spot_bits - first_spot_bits                                          AS spot_close_ulps,
+    reinterpretAsInt64(maxIf(spot_price, is_tick)) - greatest(first_spot_bits, last_spot_bits) AS spot_high_ulps,
+    reinterpretAsInt64(minIf(spot_price, is_tick)) - least(first_spot_bits, last_spot_bits)    AS spot_low_ulps,
     sum(units0)                             AS volume0,
     sum(units1)                             AS volume1,
     sum(amount_usd)                         AS volume_usd,

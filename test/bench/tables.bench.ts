@@ -51,7 +51,7 @@ for (const [index, days] of DAYS.entries()) {
   for (const table of ['ticks', 'candles']) await client.command({ query: `OPTIMIZE TABLE ${table} FINAL` })
   await printBytes('merged into one part a partition')
 }
-await printColumns(client, 'table ticks, column by column')
+for (const table of ['ticks', 'candles']) await printColumns(client, table, `table ${table}, column by column`)
 await store.close()
 await recordedDay()
 await rm(folder, { recursive: true, force: true })
@@ -101,16 +101,18 @@ async function printBytes(how: string): Promise<void> {
   figure(`ticks and candles, ${how}`, (ofTicks + ofCandles) / ticks, 'B/tick')
 }
 
-async function printColumns(client: ClickHouseClient, what: string): Promise<void> {
+/** Bytes of a row. */
+async function printColumns(client: ClickHouseClient, table: string, what: string): Promise<void> {
   title(what)
   const columns = await ask<{ name: string; bytes: number }>(
     client,
     `SELECT name, toFloat64(data_compressed_bytes) AS bytes FROM system.columns
-     WHERE database = currentDatabase() AND table = 'ticks' ORDER BY bytes DESC`,
-    {},
+     WHERE database = currentDatabase() AND table = {table:String} ORDER BY bytes DESC`,
+    { table },
   )
-  const ticks = await sumOf(client, 'rows', 'ticks')
-  for (const { name, bytes } of columns) if (bytes > 0) figure(name, bytes / ticks, 'B/tick')
+  const rows = await sumOf(client, 'rows', table)
+  for (const { name, bytes } of columns) if (bytes > 0) figure(name, bytes / rows, 'B/row')
+  figure('all columns', columns.reduce((sum, { bytes }) => sum + bytes, 0) / rows, 'B/row')
 }
 
 /** Recorded swaps of one pool, so that no other pool's rows lie between them. */
@@ -119,16 +121,16 @@ async function recordedDay(): Promise<void> {
   const store = await openStore({ store: { kind: 'embedded' } }, folder, () => {})
   await storeDay(store.owner, inProcessLog<Message>({ nextOffset: 0 }))
   // So few rows would share a file, which says nothing of a column.
-  await store.owner.command({ query: 'ALTER TABLE ticks MODIFY SETTING min_bytes_for_wide_part = 0' })
-  await store.owner.command({ query: 'OPTIMIZE TABLE ticks FINAL' })
   const ticks = await sumOf(store.owner, 'rows', 'ticks')
-  await printColumns(store.owner, `table ticks, the ${ticks.toLocaleString('en')} swaps of a recorded day`)
-  figure(
-    'all columns',
-    (await sumOf(store.owner, 'data_compressed_bytes', 'ticks')) / ticks,
-    'B/tick',
-    MAX_BYTES_A_TICK,
-  )
+  for (const table of ['ticks', 'candles']) {
+    await store.owner.command({ query: `ALTER TABLE ${table} MODIFY SETTING min_bytes_for_wide_part = 0` })
+    await store.owner.command({ query: `OPTIMIZE TABLE ${table} FINAL` })
+    await printColumns(
+      store.owner,
+      table,
+      `table ${table} of the ${ticks.toLocaleString('en')} swaps of a recorded day`,
+    )
+  }
   await store.close()
   await rm(folder, { recursive: true, force: true })
 }

@@ -9,26 +9,26 @@ CREATE TABLE IF NOT EXISTS candles
     resolution UInt32,                            -- seconds: 1, 60, 3600 or 86400
     time       DateTime('UTC') CODEC(DoubleDelta, ZSTD),
     open       Float64 CODEC(ZSTD),               -- execution price of the first swap
-    -- A price as its distance from another one, in units in the last place: most seconds have one swap, whose distances are 0.
-    high_ulps       Int64 CODEC(ZSTD),            -- from open, as the next two
-    low_ulps        Int64 CODEC(ZSTD),
-    close_ulps      Int64 CODEC(ZSTD),
-    spot_open_ulps  Int64 CODEC(ZSTD),            -- from open
-    spot_high_ulps  Int64 CODEC(ZSTD),            -- from spot_open, as the next two
+    -- Prices as distances in units in the last place: most seconds have one swap, and most others are highest and lowest at an end.
+    close_ulps      Int64 CODEC(ZSTD),            -- from open
+    high_ulps       Int64 CODEC(ZSTD),            -- from the higher of open and close
+    low_ulps        Int64 CODEC(ZSTD),            -- from the lower one
+    spot_open_ulps  Int64 CODEC(T64, ZSTD),       -- from open
+    spot_close_ulps Int64 CODEC(ZSTD),            -- from spot_open, and so on
+    spot_high_ulps  Int64 CODEC(ZSTD),
     spot_low_ulps   Int64 CODEC(ZSTD),
-    spot_close_ulps Int64 CODEC(ZSTD),
     volume0    UInt256 CODEC(ZSTD),               -- raw units, sum of |amount0|
     volume1    UInt256 CODEC(ZSTD),
     volume_usd Decimal(76, 6) CODEC(ZSTD),
     trades     UInt64 CODEC(ZSTD),                -- 0: the bucket lost all its ticks, and is never shown
     version    UInt128 CODEC(ZSTD),               -- epoch of the owner, then a counter of its writes
-    high       Float64 ALIAS reinterpretAsFloat64(reinterpretAsInt64(open) + high_ulps),
-    low        Float64 ALIAS reinterpretAsFloat64(reinterpretAsInt64(open) + low_ulps),
+    high       Float64 ALIAS reinterpretAsFloat64(reinterpretAsInt64(open) + greatest(close_ulps, 0) + high_ulps),
+    low        Float64 ALIAS reinterpretAsFloat64(reinterpretAsInt64(open) + least(close_ulps, 0) + low_ulps),
     close      Float64 ALIAS reinterpretAsFloat64(reinterpretAsInt64(open) + close_ulps),
     spot_open  Float64 ALIAS reinterpretAsFloat64(reinterpretAsInt64(open) + spot_open_ulps), -- spot price after the first swap
-    spot_high  Float64 ALIAS reinterpretAsFloat64(reinterpretAsInt64(open) + spot_open_ulps + spot_high_ulps),
-    spot_low   Float64 ALIAS reinterpretAsFloat64(reinterpretAsInt64(open) + spot_open_ulps + spot_low_ulps),
-    spot_close Float64 ALIAS reinterpretAsFloat64(reinterpretAsInt64(open) + spot_open_ulps + spot_close_ulps),
+    spot_high  Float64 ALIAS reinterpretAsFloat64(reinterpretAsInt64(spot_open) + greatest(spot_close_ulps, 0) + spot_high_ulps),
+    spot_low   Float64 ALIAS reinterpretAsFloat64(reinterpretAsInt64(spot_open) + least(spot_close_ulps, 0) + spot_low_ulps),
+    spot_close Float64 ALIAS reinterpretAsFloat64(reinterpretAsInt64(spot_open) + spot_close_ulps),
     -- Candles that were written lately are found without a read of all others.
     INDEX by_version version TYPE minmax GRANULARITY 1
 )
