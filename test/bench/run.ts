@@ -19,7 +19,7 @@ const BENCHES = [
   'requests',
   'start',
   'stored',
-  'views',
+  'large',
   'export',
   'e2e',
   'streams',
