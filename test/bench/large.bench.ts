@@ -18,7 +18,7 @@ import { startChain } from './chain-node.ts'
 import { costOf, figure, title } from './figure.ts'
 import { backfillAll } from './history.ts'
 import { writeHistoryFiles } from './history-files.ts'
-import { enginePid } from './load-use.ts'
+import { cpuMs, enginePid } from './load-use.ts'
 
 const SWAPS = Number(process.env['SWAPS'] ?? 10_000_000)
 const SOURCES = (process.env['SOURCES'] ?? 'endpoints,files').split(',')
@@ -64,11 +64,14 @@ async function store(source: string): Promise<void> {
   const options = { network: 'ethereum', log, history, position, report: () => {}, signal: stopping.signal } as const
   const aggregating = aggregate(client, options)
   title(`${SWAPS.toLocaleString('en')} swaps, ${source}`)
+  const engine = await enginePid(path)
+  const engineMs = await cpuMs(engine)
   const { seconds, cpuSeconds } = await costOf(() => backfillAll(url, BLOCKS, history, files?.source))
   figure('to candles that can be read', SWAPS / seconds, 'ticks/s')
   figure('this process', (cpuSeconds / SWAPS) * 1e6, 'µs/tick')
+  figure('the engine', (((await cpuMs(engine)) - engineMs) / SWAPS) * 1e3, 'µs/tick')
   figure('this process, memory at its highest', await highest(process.pid), 'MiB')
-  figure('the engine, memory at its highest', await highest(await enginePid(path)), 'MiB')
+  figure('the engine, memory at its highest', await highest(engine), 'MiB')
   for (const table of ['ticks', 'candles']) {
     const [{ parts = 0, bytes = 0, rows = 1 } = {}] = await ask<Record<'parts' | 'bytes' | 'rows', number>>(
       client,
