@@ -2,7 +2,15 @@
  * Blocks and their swaps as columns, for history: what `assemble` does, without an object a swap. A first pass writes swaps as rows and decodes the
  * other events; after pools are known, a second one prices the rows and merges both in the order of the chain.
  */
-import { HASH_BYTES, LIQUIDITY_LANES, readSigned, readWord, SENDER_BYTES, WORD_LANES } from '../columns/tick-columns.ts'
+import {
+  firstRows,
+  HASH_BYTES,
+  LIQUIDITY_LANES,
+  readSigned,
+  readWord,
+  SENDER_BYTES,
+  WORD_LANES,
+} from '../columns/tick-columns.ts'
 import { V3_SWAP } from '../decode/decode-v3.ts'
 import { V4_SWAP } from '../decode/decode-v4.ts'
 import type { MetEvent, PoolEvent } from '../decode/event.ts'
@@ -148,7 +156,7 @@ class Merge {
       if (draft) this.#addSwap(draft, row)
     }
     for (; next < others.length; next++) this.#addOther(others[next] as Other)
-    return cut(columns, this.#length, this.#pools)
+    return { ...firstRows(columns, this.#length), pools: this.#pools }
   }
 
   #addOther({ block, event }: Other): void {
@@ -238,30 +246,4 @@ function moveRow(columns: TickColumns, from: number, to: number): void {
   move(columns.sqrtPrice, WORD_LANES)
   move(columns.liquidity, LIQUIDITY_LANES)
   move(columns.poolTick)
-}
-
-/** The first rows, in memory of their own where there are more. */
-function cut(columns: TickColumns, length: number, pools: readonly PoolId[]): TickColumns {
-  if (length === columns.length) return { ...columns, pools }
-  const rows = <C extends { slice(from: number, to: number): C }>(column: C, width = 1) =>
-    column.slice(0, length * width)
-  return {
-    length,
-    pools,
-    pool: rows(columns.pool),
-    block: rows(columns.block),
-    time: rows(columns.time),
-    logIndex: rows(columns.logIndex),
-    transactionHash: rows(columns.transactionHash, HASH_BYTES),
-    sender: rows(columns.sender, SENDER_BYTES),
-    amount0: rows(columns.amount0, WORD_LANES),
-    amount1: rows(columns.amount1, WORD_LANES),
-    sqrtPrice: rows(columns.sqrtPrice, WORD_LANES),
-    usdMicros: rows(columns.usdMicros, WORD_LANES),
-    liquidity: rows(columns.liquidity, LIQUIDITY_LANES),
-    poolTick: rows(columns.poolTick),
-    fee: rows(columns.fee),
-    price: rows(columns.price),
-    spotPrice: rows(columns.spotPrice),
-  }
 }

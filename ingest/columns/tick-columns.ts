@@ -120,26 +120,42 @@ export function ticksPerBlock(blocks: readonly { number: number }[], { block, le
 /** The rows from `from` up to, not including, `to`, in the same memory. */
 export function sliceColumns(columns: TickColumns, from: number, to: number): TickColumns {
   if (from === 0 && to === columns.length) return columns
-  const rows = <Column extends { subarray(from: number, to: number): Column }>(column: Column, width = 1) =>
-    column.subarray(from * width, to * width)
+  return mapColumns(columns, to - from, (column, width) => column.subarray(from * width, to * width))
+}
+
+/** The first rows, in memory of their own where there are more. */
+export function firstRows(columns: TickColumns, length: number): TickColumns {
+  if (length === columns.length) return columns
+  return mapColumns(columns, length, (column, width) => column.slice(0, length * width))
+}
+
+/** A typed array of any element. */
+type RowArray<Column> = { subarray(from: number, to: number): Column; slice(from: number, to: number): Column }
+
+/** `map` makes an array of `length` rows; `width`: elements of a row. */
+function mapColumns(
+  { pools, ...columns }: TickColumns,
+  length: number,
+  map: <Column extends RowArray<Column>>(column: Column, width: number) => Column,
+): TickColumns {
   return {
-    length: to - from,
-    pools: columns.pools,
-    pool: rows(columns.pool),
-    block: rows(columns.block),
-    time: rows(columns.time),
-    logIndex: rows(columns.logIndex),
-    transactionHash: rows(columns.transactionHash, HASH_BYTES),
-    sender: rows(columns.sender, SENDER_BYTES),
-    amount0: rows(columns.amount0, WORD_LANES),
-    amount1: rows(columns.amount1, WORD_LANES),
-    sqrtPrice: rows(columns.sqrtPrice, WORD_LANES),
-    usdMicros: rows(columns.usdMicros, WORD_LANES),
-    liquidity: rows(columns.liquidity, LIQUIDITY_LANES),
-    poolTick: rows(columns.poolTick),
-    fee: rows(columns.fee),
-    price: rows(columns.price),
-    spotPrice: rows(columns.spotPrice),
+    length,
+    pools,
+    pool: map(columns.pool, 1),
+    block: map(columns.block, 1),
+    time: map(columns.time, 1),
+    logIndex: map(columns.logIndex, 1),
+    transactionHash: map(columns.transactionHash, HASH_BYTES),
+    sender: map(columns.sender, SENDER_BYTES),
+    amount0: map(columns.amount0, WORD_LANES),
+    amount1: map(columns.amount1, WORD_LANES),
+    sqrtPrice: map(columns.sqrtPrice, WORD_LANES),
+    usdMicros: map(columns.usdMicros, WORD_LANES),
+    liquidity: map(columns.liquidity, LIQUIDITY_LANES),
+    poolTick: map(columns.poolTick, 1),
+    fee: map(columns.fee, 1),
+    price: map(columns.price, 1),
+    spotPrice: map(columns.spotPrice, 1),
   }
 }
 
