@@ -89,12 +89,14 @@ describe.skipIf(withoutClickHouse)('an endpoint that lies', () => {
         ])
         let wrong = real.length + stored.length - 2 * stored.filter((one) => real.some((it) => isSame(it, one))).length
         wrong += await countMistimed(database, final)
-        const found = foundBy(pipeline)
+        const isHidden = place.startsWith('the last') || place === 'the only one' || HARMLESS.includes(lie)
+        // A lie that begins after some requests may do so after the audit.
+        const found = isHidden
+          ? foundBy(pipeline)
+          : await until(async () => foundBy(pipeline) || undefined, 'the lie is found')
         const status = await statusOf(gateways, database)
         rows.push({ lie, place, wrong, seconds: finding.seconds(), found, status })
         if (!OUTVOTED.includes(place)) expect(wrong).toBe(0)
-        const isHidden = place.startsWith('the last') || place === 'the only one' || HARMLESS.includes(lie)
-        if (!isHidden) expect(found).not.toBe('')
         if (place === 'the only one') expect(status).toMatch(/one endpoint tells all of it|Nothing is stored yet/)
       } finally {
         finding.stop()
