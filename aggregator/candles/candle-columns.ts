@@ -1,5 +1,5 @@
 /** Candles as columns, in the order of their table: a fold adds rows, and all of them are one block of an INSERT. */
-import { readWord, WORD_LANES, writeWord } from '../../ingest/columns/tick-columns.ts'
+import { isZeroWord, readWord, WORD_LANES, writeWord } from '../../ingest/columns/tick-columns.ts'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { TickColumns } from '../../ingest/model/tick.ts'
 import type { Candle, Prices, Resolution } from './candle.ts'
@@ -64,7 +64,7 @@ export class CandleColumns {
       const words = tick * WORD_LANES
       putPrice(spot, row, ticks.spotPrice[tick] ?? 0, place === from)
       // No execution has a price of 0.
-      if (isNonZero(ticks.amount0, words) || isNonZero(ticks.amount1, words))
+      if (!isZeroWord(ticks.amount0, words) || !isZeroWord(ticks.amount1, words))
         putPrice(execution, row, ticks.price[tick] ?? 0, execution.open[row] === 0)
       addMagnitude(volume0, at, ticks.amount0, words)
       addMagnitude(volume1, at, ticks.amount1, words)
@@ -163,7 +163,7 @@ function copyInto(to: Arrays, from: Arrays): void {
     for (const name of PRICE_NAMES) to[side][name].set(from[side][name])
 }
 
-export const PRICE_NAMES = ['open', 'high', 'low', 'close'] as const
+const PRICE_NAMES = ['open', 'high', 'low', 'close'] as const
 
 function putPrice({ open, high, low, close }: PriceColumns, row: number, price: number, isFirst: boolean): void {
   if (isFirst) {
@@ -193,11 +193,6 @@ function setPrices(columns: PriceColumns, row: number, prices: Prices): void {
   for (const name of PRICE_NAMES) columns[name][row] = prices[name]
 }
 
-function isNonZero(lanes: Uint32Array, at: number): boolean {
-  for (let lane = at; lane < at + WORD_LANES; lane++) if (lanes[lane] !== 0) return true
-  return false
-}
-
 const TWO_32 = 2 ** 32
 
 /** Modulo 2^256. */
@@ -210,14 +205,18 @@ function addWord(to: Uint32Array, at: number, from: Uint32Array, fromAt: number)
   }
 }
 
-/** Adds the absolute value of a word in two's complement: subtracts a negative one. */
-function addMagnitude(to: Uint32Array, at: number, from: Uint32Array, fromAt: number): void {
-  const isNegative = (from[fromAt + WORD_LANES - 1] ?? 0) >= TWO_32 / 2
-  if (!isNegative) addWord(to, at, from, fromAt)
+/** Modulo 2^256. */
+function subtractWord(to: Uint32Array, at: number, from: Uint32Array, fromAt: number): void {
   let borrow = 0
-  for (let lane = isNegative ? 0 : WORD_LANES; lane < WORD_LANES; lane++) {
+  for (let lane = 0; lane < WORD_LANES; lane++) {
     const rest = (to[at + lane] ?? 0) - (from[fromAt + lane] ?? 0) - borrow
     to[at + lane] = rest
     borrow = rest < 0 ? 1 : 0
   }
+}
+
+/** Adds the absolute value of a word in two's complement. */
+function addMagnitude(to: Uint32Array, at: number, from: Uint32Array, fromAt: number): void {
+  if ((from[fromAt + WORD_LANES - 1] ?? 0) < TWO_32 / 2) addWord(to, at, from, fromAt)
+  else subtractWord(to, at, from, fromAt)
 }

@@ -5,6 +5,7 @@
 import {
   firstRows,
   HASH_BYTES,
+  isZeroWord,
   LIQUIDITY_LANES,
   readSigned,
   readWord,
@@ -177,7 +178,7 @@ class Merge {
     if (!met.isAdded) addPool(this.#sources, draft, pool, 0n)
     met.isAdded = true
     const fee = this.#feeOf(met, row)
-    if (isZero(columns.sqrtPrice, row * WORD_LANES)) {
+    if (isZeroWord(columns.sqrtPrice, row * WORD_LANES)) {
       reportNoPrice(this.#sources, draft.number, columns.logIndex[row] as number)
     } else this.#keep(met, row, fee, draft.timestamp)
     if (met.isV3 && this.#touched !== pool) balances.touch(pool)
@@ -226,11 +227,6 @@ class Merge {
     this.#met[place] = met ?? null
     return met ?? null
   }
-}
-
-function isZero(lanes: Uint32Array, at: number): boolean {
-  for (let lane = at; lane < at + WORD_LANES; lane++) if (lanes[lane] !== 0) return false
-  return true
 }
 
 /** All that the first pass writes; `to` is below `from`. */

@@ -258,6 +258,21 @@ export function readSigned(lanes: Uint32Array, at: number): bigint {
   return BigInt.asIntN(256, readWord(lanes, at, WORD_LANES))
 }
 
+export function isZeroWord(lanes: Uint32Array, at: number): boolean {
+  for (let lane = at; lane < at + WORD_LANES; lane++) if (lanes[lane] !== 0) return false
+  return true
+}
+
+/** In two's complement, in place. */
+export function negateWord(lanes: Uint32Array, at: number, count: number): void {
+  let carry = 1
+  for (let lane = at; lane < at + count; lane++) {
+    const sum = (~(lanes[lane] as number) >>> 0) + carry
+    lanes[lane] = sum
+    carry = sum >= 2 ** 32 ? 1 : 0
+  }
+}
+
 function writeHex(bytes: Uint8Array, at: number, hex: string): void {
   for (let index = 2, to = at; index + 1 < hex.length; index += 2, to++)
     bytes[to] = (nibble(hex.charCodeAt(index)) << 4) | nibble(hex.charCodeAt(index + 1))

@@ -3,7 +3,14 @@
  * the venues; a log that is written in another way is left to them.
  */
 import type { Hex } from 'viem'
-import { emptyColumns, HASH_BYTES, LIQUIDITY_LANES, SENDER_BYTES, WORD_LANES } from '../columns/tick-columns.ts'
+import {
+  emptyColumns,
+  HASH_BYTES,
+  LIQUIDITY_LANES,
+  negateWord,
+  SENDER_BYTES,
+  WORD_LANES,
+} from '../columns/tick-columns.ts'
 import { isHexText, numberIn, quantity, wrongDigits } from '../lib/hex-bytes.ts'
 import type { PoolId } from '../model/pool.ts'
 import type { TickColumns } from '../model/tick.ts'
@@ -79,8 +86,8 @@ export class SwapRows {
     if (wrong !== 0) return false
     if (isV4) fee[row] = (lanes[5] as number) & FEE_BITS
     else {
-      negate(amount0, at)
-      negate(amount1, at)
+      negateWord(amount0, at, WORD_LANES)
+      negateWord(amount1, at, WORD_LANES)
     }
     if (hasPluginFees)
       this.plugins.set(row, { override: (lanes[5] as number) & FEE_BITS, added: (lanes[6] as number) & FEE_BITS })
@@ -163,14 +170,4 @@ function laneAt(digits: number): number {
   const high = view.getInt32(digits, true) | TO_LOWER_CASE
   const low = view.getInt32(digits + 4, true) | TO_LOWER_CASE
   return (numberIn(high) << 16) | numberIn(low)
-}
-
-/** In two's complement. */
-function negate(words: Uint32Array, at: number): void {
-  let carry = 1
-  for (let lane = at; lane < at + WORD_LANES; lane++) {
-    const sum = (~(words[lane] as number) >>> 0) + carry
-    words[lane] = sum
-    carry = sum > 0xffffffff ? 1 : 0
-  }
 }

@@ -1,6 +1,13 @@
 /** Ticks in columns as a message has them: the text that `encode` writes of ticks as objects, without an object or a bigint a tick. */
 import type { Address, Hash } from 'viem'
-import { HASH_BYTES, LIQUIDITY_LANES, SENDER_BYTES, tickAt, WORD_LANES } from '../../../ingest/columns/tick-columns.ts'
+import {
+  HASH_BYTES,
+  LIQUIDITY_LANES,
+  negateWord,
+  SENDER_BYTES,
+  tickAt,
+  WORD_LANES,
+} from '../../../ingest/columns/tick-columns.ts'
 import type { PoolId } from '../../../ingest/model/pool.ts'
 import type { TickColumns } from '../../../ingest/model/tick.ts'
 import type { JsonBigint } from './bigint-json.ts'
@@ -85,15 +92,8 @@ function integers(lanes: Uint32Array, width: number, isSigned = false): JsonBigi
 
 function magnitudes(lanes: Uint32Array, width: number): Uint32Array {
   const sizes = lanes.slice()
-  for (let at = 0; at < lanes.length; at += width) {
-    if ((lanes[at + width - 1] as number) >>> 31 === 0) continue
-    let carry = 1
-    for (let lane = at; lane < at + width; lane++) {
-      const sum = (~(lanes[lane] as number) >>> 0) + carry
-      sizes[lane] = sum
-      carry = sum >= TWO_32 ? 1 : 0
-    }
-  }
+  for (let at = 0; at < lanes.length; at += width)
+    if ((lanes[at + width - 1] as number) >>> 31 === 1) negateWord(sizes, at, width)
   return sizes
 }
 
