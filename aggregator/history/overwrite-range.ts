@@ -60,10 +60,9 @@ async function writeRange(
   const { network, job, pools = [] } = first
   const row = finalRowVersion(job)
   const blocks = overwrites.flatMap((one) => one.blocks.map((block) => ({ network, block, version: row })))
-  const content = {
-    blocks,
-    ticks: concatColumns(overwrites.map(({ columns, blocks }) => columns ?? columnsOf(blocks))),
-  }
+  // Messages of Kafka come without columns: they are made once.
+  const stated = overwrites.map((one) => ({ ...one, columns: one.columns ?? columnsOf(one.blocks) }))
+  const content = { blocks, ticks: concatColumns(stated.map(({ columns }) => columns)) }
   const range = { network, first: first.from, last: last.to, pools, job }
   const until = bucketStart(last.timestamp, DAY) + DAY
   const before = state.history
@@ -102,7 +101,7 @@ async function writeRange(
   ledger.retime(await retime(client, { ...range, blocks: blocks.map(({ block }) => block) }, enqueue))
   // A covered range is not read again, so its rows have to be on the disk.
   await disk?.sync()
-  await recordCoverage(client, overwrites, row)
+  await recordCoverage(client, stated, row)
 }
 
 /** Undefined where the stream has written to these days meanwhile. */

@@ -39,13 +39,7 @@ export async function insertBinary(
   const { chunks } = rows
   if (chunks.length === 0) return
   const selection = condition && `SELECT * FROM input('${condition.columns}') WHERE ${condition.where} `
-  const { stream } = await client.exec({
-    query: `INSERT INTO ${table} ${selection ?? ''}FORMAT RowBinary`,
-    query_params: condition?.parameters ?? {},
-    values: Readable.from(chunks),
-  })
-  // An unread response keeps its socket busy.
-  stream.resume()
+  await sendBytes(client, `INSERT INTO ${table} ${selection ?? ''}FORMAT RowBinary`, chunks, condition?.parameters)
   rows.recycle()
 }
 
@@ -55,9 +49,16 @@ export async function insertNative(
   table: string,
   pieces: readonly Uint8Array[],
 ): Promise<void> {
-  if (pieces.length === 0) return
-  const query = `INSERT INTO ${table} FORMAT Native`
-  const { stream } = await client.exec({ query, values: Readable.from(pieces) })
+  if (pieces.length > 0) await sendBytes(client, `INSERT INTO ${table} FORMAT Native`, pieces)
+}
+
+async function sendBytes(
+  client: ClickHouseClient,
+  query: string,
+  pieces: readonly Uint8Array[],
+  parameters: QueryParameters = {},
+): Promise<void> {
+  const { stream } = await client.exec({ query, query_params: parameters, values: Readable.from(pieces) })
   // An unread response keeps its socket busy.
   stream.resume()
 }
