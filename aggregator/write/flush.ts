@@ -88,7 +88,7 @@ export async function insertAndFold(
   // The requests are sent before the fold takes the thread.
   await nextTurn()
   const folded = foldTicks(ticks, open, versions.next())
-  const counts = { ticks: content.ticks.length, encoded: ticks.order.length, folded: folded.ticks }
+  const counts = { ticks: content.ticks.length, encoded: ticks.placed, folded: folded.ticks }
   checkCounts(network, content.blocks[0]?.block.number ?? 0, counts)
   return { inserting, folded }
 }

@@ -27,6 +27,8 @@ export type VersionedTicks = SortedTicks & {
   network: NetworkName
   /** By row of `ticks`. */
   versions: BigUint64Array
+  /** Rows that are of one of the blocks: all, unless a bug has mixed them. */
+  placed: number
 }
 
 export function contentOf(blocks: readonly VersionedBlock[]): VersionedContent {
@@ -45,7 +47,7 @@ export function versionTicks(network: NetworkName, { blocks, ticks }: VersionedC
     versions.fill(version, row, to)
     row = to
   }
-  return { ...sortTicks(ticks), network, versions }
+  return { ...sortTicks(ticks), network, versions, placed: row }
 }
 
 /** All rows are encoded when it returns. */
