@@ -37,7 +37,8 @@ export function cachedValue<T>(load: () => Promise<T>, maxAgeMs: number): Cached
       .catch(() => undefined)
       .then(() => {
         next = undefined
-        return start()
+        // A caller of the load that has just ended may have begun one.
+        return running ?? start()
       })
     return next
   }

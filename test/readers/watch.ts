@@ -1,4 +1,7 @@
 /** One run: the service, its readers, faults for so long, and the verdict on every answer. */
+import { mkdtemp, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { storedChain } from '../../aggregator/ledger/stored-blocks.ts'
 import { POOLS, type PoolContract } from '../simulation/market.ts'
@@ -6,11 +9,11 @@ import { randomOf } from '../simulation/random.ts'
 import { until } from '../support/until.ts'
 import { FAULT_NAMES, FAULTS, type FaultName, MAX_FORK } from './faults.ts'
 import { startForkingNode } from './forking-node.ts'
-import { judge, type Verdict, type Violation } from './judge.ts'
+import { judge, type TipSeen, type Verdict, type Violation } from './judge.ts'
 import { historyOf, type LedgerHistory } from './ledger-history.ts'
 import { pathOf } from './question.ts'
 import { type Refusal, startReaders } from './readers.ts'
-import { NETWORK, type Service, startService } from './service.ts'
+import { NETWORK, PROCESSES, type Service, startService } from './service.ts'
 import { messagesOf } from './topic-messages.ts'
 
 export type WatchOptions = {
@@ -87,6 +90,8 @@ export async function watch({ seed, seconds, faults = FAULT_NAMES, root }: Watch
     const history = historyOf(await messagesOf(service.brokers.addresses, NETWORK), node.blocks)
     const verdict = judge(history, { answers: readers.answers, tips: readers.tips, servedAt: node.servedAt })
     const { refused, unexpected, tips } = readers
+    if (verdict.violations.length > 0)
+      console.log(`Evidence: ${await keptEvidence({ history, verdict, tips, injected, service })}`)
     const errors = (['api-1', 'api-2'] as const).flatMap((name) => linesWith(/"level":(50|60)/, service.output(name)))
     const found = linesWith(/"kind":"audit-found"/, service.output('ingest'))
     return {
@@ -129,6 +134,23 @@ async function untilServed({ urls }: Service): Promise<void> {
 async function untilStored({ client }: Service, hash: () => string): Promise<void> {
   const { tip } = storedChain(client, NETWORK)
   await until(async () => ((await tip())?.hash === hash() ? true : undefined), 'the head is stored', 120_000)
+}
+
+/** States, tips, faults and logs in a folder of their own; returns its path. */
+async function keptEvidence(found: {
+  history: LedgerHistory
+  verdict: Verdict
+  tips: readonly TipSeen[]
+  injected: readonly Injected[]
+  service: Service
+}): Promise<string> {
+  const { history, verdict, tips, injected, service } = found
+  const folder = await mkdtemp(join(tmpdir(), 'candlepool-readers-evidence-'))
+  const states = history.states.map(({ tip: { number, hash }, isRollback }) => ({ number, hash, isRollback }))
+  const ledger = { origin: performance.timeOrigin, injected, tips, states, violations: verdict.violations }
+  await writeFile(join(folder, 'ledger.json'), JSON.stringify(ledger))
+  for (const name of PROCESSES) await writeFile(join(folder, `${name}.log`), service.output(name))
+  return folder
 }
 
 /** Lines of a log by pino, of which errors have a level of 50 or more. */

@@ -16,6 +16,21 @@ test('renewing loads after the call, once for all who call meanwhile', async () 
   expect(await value.get()).toBe(2)
 })
 
+test('loads follow one another, also where a caller renews as soon as its own has ended', async () => {
+  let [loads, running, most] = [0, 0, 0]
+  const value = cachedValue(async () => {
+    most = Math.max(most, ++running)
+    await new Promise((resolve) => setTimeout(resolve, 1))
+    running--
+    return ++loads
+  }, 60_000)
+  const first = value.get().then(() => value.reload())
+  const [, renewed] = await Promise.all([first, value.reload()])
+  expect(most).toBe(1)
+  expect(renewed).toBe(2)
+  expect(await first).toBe(2)
+})
+
 test('a load that fails fails those who wait, and is tried again', async () => {
   let loads = 0
   const value = cachedValue(async () => {
