@@ -26,12 +26,10 @@ export type ChangeRow = {
   version: string
 }
 
-/** True where one of the changes ends a rollback, or another write that names no block. */
-export function endsRollback(changes: readonly ChangeRow[]): boolean {
-  return changes.some(({ block }) => block === NO_BLOCK)
+/** True where the change ends a rollback, or another write that names no block. */
+export function endsRollback({ block }: ChangeRow): boolean {
+  return block === '0'
 }
-
-const NO_BLOCK = '0'
 
 /** Called with the pools whose rows outside of the candle cache are stale; without pools: all of the network. */
 export type OnChange = (network: NetworkName, pools?: Iterable<PoolId>) => void
@@ -138,7 +136,7 @@ export function openChangeLog(options: {
         position = change.number
         if (skipped.has(BigInt(change.number))) continue
         changed.add(change.pool)
-        if (change.block === NO_BLOCK) isOfAnyPool = true
+        if (endsRollback(change)) isOfAnyPool = true
         add(change, tip)
       }
       dropSkipped()

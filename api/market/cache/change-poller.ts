@@ -6,7 +6,7 @@ import type { NetworkName } from '../../../ingest/model/network.ts'
 import { cachedValue } from '../../lib/cached-value.ts'
 import { readTips, type Tip } from '../model/tip.ts'
 import type { BucketCache } from './bucket-cache.ts'
-import { openCacheRefresh } from './cache-refresh.ts'
+import { type CacheRefresh, openCacheRefresh } from './cache-refresh.ts'
 import { openChangeCounter } from './change-counter.ts'
 import { type ChangeLog, endsRollback, type OnChange, openChangeLog, readChanges } from './change-log.ts'
 import { type NetworkState, openCoverages } from './coverage.ts'
@@ -29,6 +29,9 @@ const SHOWN_SHARE = 1 / 2
 
 /** As long as a change waits for its block. */
 const MAX_FALLEN_MS = 60_000
+
+/** With a rollback between each tips and changes, one poll reads both so many times. */
+const MAX_READS = 4
 
 export type NetworkStates = ReadonlyMap<NetworkName, NetworkState>
 
@@ -56,9 +59,7 @@ export function openChangePoller(options: PollerOptions): ChangePoller {
   const onChange = listeners.noting(options.onChange)
   const { states, setState, setTip } = openStates(onChange, listeners.notify)
   const refresh = openCacheRefresh(reader, cache)
-  const logs = new Map<NetworkName, ChangeLog>(
-    networks.map((network) => [network, openChangeLog({ network, cache, refresh, onChange })]),
-  )
+  const logs = openLogs(networks, { cache, refresh, onChange })
   const counter = openChangeCounter(reader)
   const serialize = serial()
   const flushes = openOwnFlushes({ cache, refresh, onChange, serialize, setTip, onRecorded: counter.add })
@@ -71,8 +72,9 @@ export function openChangePoller(options: PollerOptions): ChangePoller {
     const began = performance.now()
     const isFirst = age.isUnpolled(began)
     if (isFirst) evictWhole(cache, logs, onChange)
-    const [newCoverages, { tips, changes }] = await Promise.all([coverages.get(), readWrites(options, states, logs)])
-    for (const { network, rows } of changes) if (isFirst || endsRollback(rows)) fallen.end(network)
+    const [newCoverages, writes] = await Promise.all([coverages.get(), readWrites(options, states, logs)])
+    const { tips, changes, late } = writes
+    for (const { network, rows } of changes) if (isFirst || rows.some(endsRollback)) fallen.end(network)
     await serialize(async () => {
       await Promise.all(changes.map(({ network, log, rows }) => log.apply(rows, tips.get(network))))
       for (const [network, coverage] of newCoverages) {
@@ -81,8 +83,9 @@ export function openChangePoller(options: PollerOptions): ChangePoller {
         const tip = own ? own.tip : fallen.shown(network, states.get(network)?.tip, tips.get(network))
         setState(network, { tip, coverage })
       }
+      late.forEach(fallen.end)
       age.polled(began)
-      for (const network of networks) listeners.notify(network)
+      networks.forEach(listeners.notify)
     })
     return states
   }
@@ -147,19 +150,32 @@ function openFallenTips(onChange: OnChange) {
   }
 }
 
-/** Tips before changes: every block up to a tip has its change in the table by then. */
+/**
+ * Tips before changes: every block up to a tip has its change in the table by then. A rollback that ends between the two may have taken the tips
+ * back, so both are read again. `late`: networks of which the last reads had one between them, too: the next poll reads the tips that it has left, and
+ * not its change.
+ */
 async function readWrites(
   { reader, networks }: Pick<PollerOptions, 'reader' | 'networks'>,
   states: NetworkStates,
   logs: ReadonlyMap<NetworkName, ChangeLog>,
 ) {
-  const read = async () => {
+  let known = new Map<NetworkName, number>()
+  for (let reads = 1; ; reads++) {
     const tips = await readTips(reader, networks, states)
-    return { tips, changes: await readChanges(reader, logs) }
+    const changes = await readChanges(reader, logs)
+    const ends = new Map(changes.map(({ network, rows }) => [network, rows.filter(endsRollback).length]))
+    const late = networks.filter((network) => (ends.get(network) ?? 0) > (known.get(network) ?? 0))
+    if (late.length === 0 || reads === MAX_READS) return { tips, changes, late }
+    known = ends
   }
-  const found = await read()
-  // A rollback ended between the two reads: the tips may still be tips of the removed branch.
-  return found.changes.some(({ rows }) => endsRollback(rows)) ? read() : found
+}
+
+function openLogs(
+  networks: readonly NetworkName[],
+  options: { cache: BucketCache; refresh: CacheRefresh; onChange: OnChange },
+): ReadonlyMap<NetworkName, ChangeLog> {
+  return new Map(networks.map((network) => [network, openChangeLog({ network, ...options })]))
 }
 
 function evictWhole(cache: BucketCache, logs: ReadonlyMap<NetworkName, ChangeLog>, onChange: OnChange): void {

@@ -177,6 +177,34 @@ describe.skipIf(withoutClickHouse)('a rollback under way', () => {
     await other.stop()
   })
 
+  test.each([2, 4])(
+    'a poll that meets %i rollbacks, one between each pair of its reads, does not keep the branch before the last',
+    async (count) => {
+      const [from, to] = [time(chain.at(-4)), time(chain.at(-1)) + 60_000]
+      const branches = Array.from({ length: count }, (_, index) =>
+        grown(chain.slice(0, index === count - 1 ? -3 : -1), [3], `branch${'s'.repeat(index)}`),
+      )
+      const forks = branches.map((branch) => () => running.append(asBlocks('ethereum', branch).slice(-1)))
+      let isArmed = false
+      const between = intercepted(database.client, async (send, method, [options]) => {
+        // The tips have been read, and the changes have not.
+        if (isArmed && method === 'query' && READ_CHANGES.test((options as { query: string }).query))
+          await forks.shift()?.()
+        return send()
+      })
+      const other = await startService({ client: between, networks: [NETWORK], clock: () => new Date() })
+      onTestFinished(other.stop)
+      const tipOf = async () => {
+        await other.get(`/v0/candles?pool=${POOL.id}&from=${iso(from)}&to=${iso(to)}&interval=1m`)
+        return ((await other.get('/v0/health')).body as { networks: { tip: { hash: string } }[] }).networks[0]?.tip.hash
+      }
+      expect(await tipOf()).toBe(chain.at(-1)?.hash)
+      isArmed = true
+      await expect.poll(tipOf, { timeout: 10_000 }).toBe(branches.at(-1)?.at(-1)?.hash)
+      expect(forks).toEqual([])
+    },
+  )
+
   test('a pool whose last hour lost all its ticks has the price of the hour before', async () => {
     const kept = chain
     chain = grown(chain, [4_000, 5])
