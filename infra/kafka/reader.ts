@@ -24,7 +24,7 @@ export async function* readTopic(
   signal: AbortSignal,
   onOpened: (reader: OpenedReader) => void,
 ): AsyncGenerator<readonly ReadEntry[], void, undefined> {
-  const askedAt = Date.now()
+  const askedAt = performance.now()
   const stop = AbortSignal.any([signal, context.closed])
   for (let attempt = 1; !stop.aborted; attempt++) {
     try {

@@ -21,7 +21,7 @@ export class StallDetector {
   #behind: { tip: BlockRef | undefined; since: number } | undefined
   #stalledAt: { tip: BlockRef | undefined } | undefined
 
-  constructor(stored: StoredChain, lookMs: number, now: () => number = Date.now) {
+  constructor(stored: StoredChain, lookMs: number, now: () => number = () => performance.now()) {
     this.#stored = stored
     this.#lookMs = lookMs
     this.#now = now

@@ -71,12 +71,12 @@ export class BalanceReader {
     const options = { atLeast: number }
     const byHash = { at: { blockHash: hash as Hex, requireCanonical: true }, maxAlone: 0 } as const
     const answers = await asked.run(async (client) => {
-      if ((this.#byNumberUntil.get(client) ?? 0) > Date.now()) return undefined
+      if ((this.#byNumberUntil.get(client) ?? 0) > performance.now()) return undefined
       try {
         return await readMany(client, reads, byHash)
       } catch (error) {
         if (!isRefusal(error)) throw error
-        this.#byNumberUntil.set(client, Date.now() + BY_NUMBER_MS)
+        this.#byNumberUntil.set(client, performance.now() + BY_NUMBER_MS)
         return undefined
       }
     }, options)

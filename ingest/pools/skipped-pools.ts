@@ -29,7 +29,7 @@ export class SkippedPools {
   /** Whether the next attempt is due. */
   isDue(id: PoolId): boolean {
     const entry = this.#entries.get(id)
-    return !entry || Date.now() >= entry.until
+    return !entry || performance.now() >= entry.until
   }
 
   /** True where the pool was not skipped before. */
@@ -38,7 +38,7 @@ export class SkippedPools {
     const isNews = before?.reason !== reason
     const ms = isNews ? FIRST_MS : Math.min(MAX_MS, before.ms * 2)
     this.#entries.delete(id)
-    this.#entries.set(id, { reason, ms, until: Date.now() + ms })
+    this.#entries.set(id, { reason, ms, until: performance.now() + ms })
     for (const oldest of this.#entries.keys()) {
       if (this.#entries.size <= this.#max) break
       this.#entries.delete(oldest)

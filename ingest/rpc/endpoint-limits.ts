@@ -37,7 +37,7 @@ export class PassingWidth {
   }
 
   get blocks(): number {
-    return this.#blocks * 2 ** Math.floor((Date.now() - this.#sinceMs) / this.#forMs)
+    return this.#blocks * 2 ** Math.floor((performance.now() - this.#sinceMs) / this.#forMs)
   }
 
   failed(asked: number): void {
@@ -63,7 +63,7 @@ export class PassingWidth {
 
   #set(blocks: number, isTrial: boolean): void {
     this.#blocks = blocks
-    this.#sinceMs = Date.now()
+    this.#sinceMs = performance.now()
     this.#answers = 0
     this.#isTrial = isTrial
   }
@@ -120,12 +120,12 @@ export class EndpointLimits {
 
   /** Whether the logs of one block are asked for by its number. */
   get isByNumber(): boolean {
-    return Date.now() < this.#byNumberSinceMs + this.#context.forMs
+    return performance.now() < this.#byNumberSinceMs + this.#context.forMs
   }
 
   /** It does not answer the logs of a block by its hash, and does so by its number. */
   refuseHash(): void {
-    this.#byNumberSinceMs = Date.now()
+    this.#byNumberSinceMs = performance.now()
     this.reportOnce('no-logs-by-hash', 'logs of a block are read by its number')
   }
 
@@ -156,12 +156,12 @@ export class EndpointLimits {
   }
 
   #valid(limit: Limit | undefined, none = Number.POSITIVE_INFINITY): number {
-    return limit && Date.now() < limit.sinceMs + this.#context.forMs ? limit.value : none
+    return limit && performance.now() < limit.sinceMs + this.#context.forMs ? limit.value : none
   }
 }
 
 function limitOf(value: number): Limit {
-  return { value, sinceMs: Date.now() }
+  return { value, sinceMs: performance.now() }
 }
 
 /** A stated limit that is not below the refused number is not the limit. */

@@ -14,7 +14,7 @@ import { countsOf, describeViolation, describeWatched, watch } from './watch.ts'
 const SECONDS = Number(process.env['SECONDS'] ?? 60)
 const SEED = freshSeed('readers')
 const MUTANT_SECONDS = Number(process.env['SECONDS'] ?? 20)
-const START_MS = 240_000
+const START_MS = 420_000
 
 const isAsked = process.env['SECONDS'] !== undefined || process.env['MUTANTS'] !== undefined
 

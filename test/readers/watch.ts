@@ -9,7 +9,7 @@ import { randomOf } from '../simulation/random.ts'
 import { until } from '../support/until.ts'
 import { FAULT_NAMES, FAULTS, type FaultName, MAX_FORK } from './faults.ts'
 import { startForkingNode } from './forking-node.ts'
-import { judge, type TipSeen, type Verdict, type Violation } from './judge.ts'
+import { judge, type Verdict, type Violation } from './judge.ts'
 import { historyOf, type LedgerHistory } from './ledger-history.ts'
 import { pathOf } from './question.ts'
 import { type Refusal, startReaders } from './readers.ts'
@@ -43,6 +43,8 @@ export type Watched = Verdict & {
 
 const READERS_EACH = 3
 const BLOCK_EVERY_MS = 200
+/** A listener looks once a minute whether what it has sent is stored, and sends it again after two looks in vain. */
+const STORED_MS = 240_000
 /** Pools that the service lists. */
 const LISTED = POOLS.filter(
   ({ factory, currency0 }) => factory === POOLS[0]?.factory && !currency0.endsWith('00ff'),
@@ -91,7 +93,7 @@ export async function watch({ seed, seconds, faults = FAULT_NAMES, root }: Watch
     const verdict = judge(history, { answers: readers.answers, tips: readers.tips, servedAt: node.servedAt })
     const { refused, unexpected, tips } = readers
     if (verdict.violations.length > 0)
-      console.log(`Evidence: ${await keptEvidence({ history, verdict, tips, injected, service })}`)
+      await keepEvidence(service, { injected, tips, states: statesOf(history), violations: verdict.violations })
     const errors = (['api-1', 'api-2'] as const).flatMap((name) => linesWith(/"level":(50|60)/, service.output(name)))
     const found = linesWith(/"kind":"audit-found"/, service.output('ingest'))
     return {
@@ -106,6 +108,9 @@ export async function watch({ seed, seconds, faults = FAULT_NAMES, root }: Watch
       states: history.states.length,
       tips: tips.length,
     }
+  } catch (error) {
+    await keepEvidence(service, { injected })
+    throw error
   } finally {
     isOver = true
     await service.stop()
@@ -133,24 +138,19 @@ async function untilServed({ urls }: Service): Promise<void> {
 
 async function untilStored({ client }: Service, hash: () => string): Promise<void> {
   const { tip } = storedChain(client, NETWORK)
-  await until(async () => ((await tip())?.hash === hash() ? true : undefined), 'the head is stored', 120_000)
+  await until(async () => ((await tip())?.hash === hash() ? true : undefined), 'the head is stored', STORED_MS)
 }
 
-/** States, tips, faults and logs in a folder of their own; returns its path. */
-async function keptEvidence(found: {
-  history: LedgerHistory
-  verdict: Verdict
-  tips: readonly TipSeen[]
-  injected: readonly Injected[]
-  service: Service
-}): Promise<string> {
-  const { history, verdict, tips, injected, service } = found
-  const folder = await mkdtemp(join(tmpdir(), 'candlepool-readers-evidence-'))
-  const states = history.states.map(({ tip: { number, hash }, isRollback }) => ({ number, hash, isRollback }))
-  const ledger = { origin: performance.timeOrigin, injected, tips, states, violations: verdict.violations }
-  await writeFile(join(folder, 'ledger.json'), JSON.stringify(ledger))
+/** Writes what was seen and the logs of all processes into a folder, and prints its path. */
+async function keepEvidence(service: Service, seen: object): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'candlepool-readers-'))
+  await writeFile(join(folder, 'seen.json'), JSON.stringify({ origin: performance.timeOrigin, ...seen }))
   for (const name of PROCESSES) await writeFile(join(folder, `${name}.log`), service.output(name))
-  return folder
+  console.log(`Evidence: ${folder}`)
+}
+
+function statesOf({ states }: LedgerHistory) {
+  return states.map(({ tip: { number, hash }, isRollback }) => ({ number, hash, isRollback }))
 }
 
 /** Lines of a log by pino, of which errors have a level of 50 or more. */

@@ -149,14 +149,14 @@ async function firstData(
   store: Store,
   signal: AbortSignal,
 ): Promise<ReadonlySet<NetworkName>> {
-  const giveUp = Date.now() + FIRST_DATA_MS
+  const giveUp = performance.now() + FIRST_DATA_MS
   const unanswered = new Set<NetworkName>()
   await Promise.all(
     networks.map(async ({ network, urls, access }) => {
       const head = await readHead(urls, access)
       if (!head) unanswered.add(network.name)
       const chain = storedChain(store.owner, network.name)
-      while (head && !signal.aborted && Date.now() < giveUp) {
+      while (head && !signal.aborted && performance.now() < giveUp) {
         if (((await chain.tip())?.number ?? -1) >= head.number) return
         await pause(100, signal)
       }

@@ -59,7 +59,7 @@ function sendAtOnce(client: ClickHouseClient, agent: HttpAgent, explained: (erro
   connection.socketPool.request = async (parameters) => {
     closeStale(agent, idleSince)
     const request = connection.createClientRequest(parameters)
-    request.once('close', () => request.socket && idleSince.set(request.socket, Date.now()))
+    request.once('close', () => request.socket && idleSince.set(request.socket, performance.now()))
     const response = await responseTo(request, parameters.body)
     const stream = decoded(response)
     if (isRefusal(response)) throw explained(parseError(await text(stream)))
@@ -78,7 +78,7 @@ const AUTHENTICATION_FAILED = '516'
 
 /** The timers of the agent are late where the process was paused, or its event loop busy. */
 function closeStale(agent: HttpAgent, idleSince: WeakMap<Socket, number>): void {
-  const oldest = Date.now() - IDLE_MS
+  const oldest = performance.now() - IDLE_MS
   for (const sockets of Object.values(agent.freeSockets))
     for (const socket of sockets ?? []) if ((idleSince.get(socket) ?? oldest) < oldest) socket.destroy()
 }

@@ -67,7 +67,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
   await writeSecret(paths.config, configXml(paths, passwords, memoryLimit, options.shard))
   await writeSecret(paths.users, usersXml(passwords, memoryLimit))
 
-  const began = Date.now()
+  const began = performance.now()
   for (let attempt = 1; ; attempt++) {
     options.signal?.throwIfAborted()
     const port = options.port ?? (await freePort())
@@ -79,7 +79,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       // Another process took the free port first.
       if (error.code === 'port-taken' && options.port === undefined && attempt < 5) continue
       const isEnding =
-        error.code === 'folder-in-use' && (await isWorthWaiting(paths, options.dataDir, Date.now() - began))
+        error.code === 'folder-in-use' && (await isWorthWaiting(paths, options.dataDir, performance.now() - began))
       if (!isEnding) throw error
       await sleep(200, undefined, options.signal && { signal: options.signal })
     }
@@ -148,10 +148,10 @@ async function untilAnswers(
   void child.exited.then((ended) => {
     exit = ended
   })
-  const giveUp = Date.now() + START_TIMEOUT_MS
+  const giveUp = performance.now() + START_TIMEOUT_MS
   while (!(await isAnswering(access, paths, signal))) {
     if (exit) throw await startErrorOf(exit, paths, port)
-    if (signal?.aborted || Date.now() > giveUp) {
+    if (signal?.aborted || performance.now() > giveUp) {
       await child.stop()
       signal?.throwIfAborted()
       throw new EngineError(

@@ -33,7 +33,7 @@ const FETCH_WAIT_MS = 50
 const MAX_BUFFERED = 50_000
 const LEAVE_TIMEOUT_MS = 5000
 
-/** Joins the group. `askedAt`: when the caller read `from`, in milliseconds; an assignment after more than the session timeout is stale. */
+/** Joins the group. `askedAt`: when the caller read `from`, by `performance.now()`; an assignment after more than the session timeout is stale. */
 export function openReader(
   kafka: Kafka,
   context: ReadContext,
@@ -176,7 +176,7 @@ class GroupMember implements OpenedReader {
   #assignmentError(isFirst: boolean, isAssigned: boolean, memberId: string): Error | undefined {
     const { topic } = this.#context
     if (isFirst) {
-      const isStale = this.#stoodBy || Date.now() - this.#askedAt > this.#options.sessionTimeoutMs
+      const isStale = this.#stoodBy || performance.now() - this.#askedAt > this.#options.sessionTimeoutMs
       return isStale ? new PositionStale(topic, this.#from) : undefined
     }
     if (!isAssigned) return new AssignmentLost(topic, 'another process reads now')

@@ -72,8 +72,8 @@ async function untilRetry(network: NetworkName, store: Store, signal: AbortSigna
       () => undefined,
     )
   const before = await tip()
-  const again = Date.now() + RETRY_MS
-  while (!signal.aborted && Date.now() < again) {
+  const again = performance.now() + RETRY_MS
+  while (!signal.aborted && performance.now() < again) {
     await pause(POLL_MS, signal)
     const now = await tip()
     if (now !== undefined && now !== before) return

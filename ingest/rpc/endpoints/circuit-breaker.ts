@@ -25,10 +25,10 @@ export class CircuitBreaker {
 
   /** It has given an answer that no sound node gives, not long ago. */
   get isAtFault(): boolean {
-    return this.#faults > 0 && Date.now() - this.#faultAt <= this.#policy.capMs
+    return this.#faults > 0 && performance.now() - this.#faultAt <= this.#policy.capMs
   }
 
-  waitMs(now = Date.now()): number {
+  waitMs(now = performance.now()): number {
     if (this.#failures === 0) return 0
     if (now < this.#restsUntil) return this.#restsUntil - now
     return this.#probing ? PROBE_LOOK_MS : 0
@@ -59,13 +59,13 @@ export class CircuitBreaker {
     this.#failures++
     this.#epoch++
     this.#probing = false
-    this.#restsUntil = Date.now() + ms
+    this.#restsUntil = performance.now() + ms
     return ms
   }
 
   /** Counts a fault; returns those before it. */
   #faultsBefore(forgottenMs: number): number {
-    const now = Date.now()
+    const now = performance.now()
     if (now - this.#faultAt > forgottenMs) this.#faults = 0
     this.#faultAt = now
     return this.#faults++

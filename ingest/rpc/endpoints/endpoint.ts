@@ -135,19 +135,21 @@ export class Endpoint {
 
   /** Behind its peers at the last comparison. */
   get isBehind(): boolean {
-    return Date.now() < this.#behindUntil
+    return performance.now() < this.#behindUntil
   }
 
   /** True where it was not behind before. */
   setBehind(behind: boolean): boolean {
     const isNews = behind && !this.isBehind
-    this.#behindUntil = behind ? Date.now() + this.#policy.behindMs * (0.5 + this.#policy.random() / 2) : 0
+    this.#behindUntil = behind ? performance.now() + this.#policy.behindMs * (0.5 + this.#policy.random() / 2) : 0
     return isNews
   }
 
   /** Whether its recently observed head is below this block. */
   isBelow(block: number): boolean {
-    return this.#head !== undefined && this.#head.number < block && Date.now() - this.#head.seenAt < HEAD_IS_NEWS_MS
+    return (
+      this.#head !== undefined && this.#head.number < block && performance.now() - this.#head.seenAt < HEAD_IS_NEWS_MS
+    )
   }
 
   #observe({ method, params }: { method: string; params?: unknown }, answer: unknown): void {
@@ -165,7 +167,7 @@ export class Endpoint {
 
   #sawHead(number: number, isLatest: boolean): void {
     if (!Number.isSafeInteger(number)) return
-    if (isLatest || number > (this.#head?.number ?? -1)) this.#head = { number, seenAt: Date.now() }
+    if (isLatest || number > (this.#head?.number ?? -1)) this.#head = { number, seenAt: performance.now() }
   }
 }
 

@@ -24,7 +24,7 @@ export function compareHeads(everyMs: number, finality: Finality, agreeAt: Agree
   let nextAt = 0
   let before: { best: number; at: number } | undefined
   return async function compare(endpoints, verify, onBehind) {
-    const now = Date.now()
+    const now = performance.now()
     if (now < nextAt) return
     nextAt = now + everyMs
     const heads = await Promise.all(endpoints.map((endpoint) => readHead(endpoint, verify)))
@@ -40,7 +40,7 @@ export function compareHeads(everyMs: number, finality: Finality, agreeAt: Agree
     for (const [index, endpoint] of endpoints.entries()) {
       const head = heads[index]
       if (!head) continue
-      const isFresh = now / 1_000 - head.timestamp < FRESH_SECONDS
+      const isFresh = Date.now() / 1_000 - head.timestamp < FRESH_SECONDS
       const lags = !isFresh && head.number < best - LAG_BLOCKS - SKEW_SECONDS * perSecond
       if (endpoint.setBehind(lags || elsewhere[index] === true)) onBehind(endpoint, best)
     }

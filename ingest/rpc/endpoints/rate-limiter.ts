@@ -25,7 +25,7 @@ export class RateLimiter {
   #refusals = 0
   /** Send times of the last second. */
   #sent: number[] = []
-  #historySentAt = 0
+  #historySentAt = Number.NEGATIVE_INFINITY
   readonly #waiting: Record<Priority, ((now: number) => void)[]> = { live: [], history: [] }
   #timer: ReturnType<typeof setTimeout> | undefined
 
@@ -38,8 +38,8 @@ export class RateLimiter {
     return this.#perSecond
   }
 
-  waitMs(now = Date.now()): number {
-    return Math.max(0, this.#pausedUntil - now)
+  waitMs(now = performance.now()): number {
+    return Math.max(0, Math.ceil(this.#pausedUntil - now))
   }
 
   /** Resolves with the send time when a request may be sent. Requests queue, those of live following first; none is dropped. */
@@ -54,9 +54,9 @@ export class RateLimiter {
       }
       const giveUp = () => {
         queue.splice(queue.indexOf(send), 1)
-        send(Date.now())
+        send(performance.now())
       }
-      if (signal.aborted) return send(Date.now())
+      if (signal.aborted) return send(performance.now())
       queue.push(send)
       signal.addEventListener('abort', giveUp, { once: true })
       this.#sendWaiting()
@@ -70,7 +70,7 @@ export class RateLimiter {
     for (;;) {
       const [queue, spacingMs] = live.length > 0 ? [live, 0] : [history, SECOND_MS / this.#perSecond]
       if (queue.length === 0) return
-      const now = Date.now()
+      const now = performance.now()
       // Spaced evenly: after a burst of history a live request would wait for up to a second.
       const at = Math.max(this.#freeAt(now), spacingMs > 0 ? this.#historySentAt + spacingMs : 0)
       if (at > now) {
@@ -91,7 +91,7 @@ export class RateLimiter {
   answered(): void {
     if (this.#perSecond === Number.POSITIVE_INFINITY) return
     this.#refusals = 0
-    const now = Date.now()
+    const now = performance.now()
     this.#perSecond *= RECOVERY ** (Math.max(0, now - this.#grownAt) / SECOND_MS)
     this.#grownAt = Math.max(now, this.#grownAt)
     if (this.#perSecond > UNLIMITED_PER_SECOND) this.#perSecond = Number.POSITIVE_INFINITY
@@ -99,7 +99,7 @@ export class RateLimiter {
 
   /** A request sent at `sentAt` was refused. Refusals of requests from before the last slow-down are ignored. */
   refused(sentAt: number, retryAfterMs: number | undefined): void {
-    const now = Date.now()
+    const now = performance.now()
     const { rateLimitMs, maxCoolDownMs, minPerSecond, random } = this.#policy
     if (sentAt < this.#slowedAt) {
       if (retryAfterMs !== undefined) this.#pauseUntil(now + retryAfterMs)
@@ -116,6 +116,6 @@ export class RateLimiter {
   }
 
   #pauseUntil(time: number): void {
-    this.#pausedUntil = Math.min(Date.now() + MAX_PAUSE_MS, Math.max(this.#pausedUntil, Math.ceil(time)))
+    this.#pausedUntil = Math.min(performance.now() + MAX_PAUSE_MS, Math.max(this.#pausedUntil, Math.ceil(time)))
   }
 }

@@ -1,5 +1,5 @@
 /** Messages that are not stored are appended again, and all copies together stay bounded. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { StallDetector } from '../../../ingest/follow/stall-detector.ts'
 import type { BlockRef, Message } from '../../../ingest/model/message.ts'
 import type { StoredChain } from '../../../ingest/model/stored-chain.ts'
@@ -40,6 +40,23 @@ const blockAt = (number: number): Message => ({ ...FIRST, number, hash: `0x${num
 const refOf = (number: number): BlockRef => ({ number, hash: blockAt(number).hash })
 
 describe('a stall', () => {
+  test('is seen in time where the clock steps back', async () => {
+    vi.useFakeTimers({ toFake: ['Date', 'performance'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const step = (ms: number) => vi.setSystemTime(Date.now() + ms)
+    step(3_600_000)
+    const stalls = new StallDetector(
+      { tip: async () => ({ ...refOf(1), finalized: 0 }), below: async () => [] },
+      LOOK_MS,
+    )
+    await stalls.look([blockAt(1), blockAt(2)])
+    step(-3_600_000)
+    vi.advanceTimersByTime(LOOK_MS)
+    expect(await stalls.look([])).toBeUndefined()
+    vi.advanceTimersByTime(LOOK_MS)
+    expect(await stalls.look([])).toMatchObject({ tip: refOf(1) })
+  })
+
   test('is a stored tip that stands still below what was appended', async () => {
     const stored = detector()
     stored.store(refOf(1))

@@ -6,7 +6,7 @@ const idOf = (number: number) => padHex(numberToHex(number), { size: 20 })
 const MINUTE_MS = 60_000
 
 describe('skipped pools', () => {
-  beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }))
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }))
   afterEach(() => void vi.useRealTimers())
 
   test('a pool is decided again after ten minutes, then after twice as long each time', () => {

@@ -6,7 +6,7 @@ import { RETRY_POLICY } from '../../../../ingest/rpc/retry-policy.ts'
 let health: CircuitBreaker
 
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['Date'], now: 0 })
+  vi.useFakeTimers({ toFake: ['Date', 'performance'] })
   health = new CircuitBreaker({ ...RETRY_POLICY, coolDownMs: 100, maxCoolDownMs: 1_000, random: () => 1 })
 })
 
@@ -32,7 +32,7 @@ test('requests that were under way together fail as one', () => {
 test('one request tries an endpoint after its rest, and the others wait for its outcome', () => {
   fail()
   expect(health.waitMs()).toBe(100)
-  vi.setSystemTime(100)
+  vi.advanceTimersByTime(100)
   expect(health.waitMs()).toBe(0)
   const probe = health.begin()
   expect(health.waitMs()).toBeGreaterThan(0)
@@ -45,5 +45,14 @@ test('an answer to what was asked before the failure does not end the rest', () 
   const early = health.begin()
   fail()
   health.succeeded(early)
+  expect(health.waitMs()).toBe(100)
+})
+
+test('a clock that steps back does not lengthen a rest, and one that steps forward does not end it', () => {
+  vi.setSystemTime(Date.now() + 90_000)
+  fail()
+  vi.setSystemTime(Date.now() - 90_000)
+  expect(health.waitMs()).toBe(100)
+  vi.setSystemTime(Date.now() + 90_000)
   expect(health.waitMs()).toBe(100)
 })
