@@ -40,12 +40,16 @@ export function emptyColumns(length: number, pools: readonly PoolId[]): TickColu
   }
 }
 
+/** `hashes`, `senders`: the memory of two of the columns, as buffers. */
+type WrittenColumns = { columns: TickColumns; hashes: Buffer; senders: Buffer }
+
 /** In the order of the blocks. */
 export function columnsOf(blocks: readonly TickBlock[]): TickColumns {
   const pools: PoolId[] = []
   const places = new Map<PoolId, number>()
   const length = blocks.reduce((sum, { ticks }) => sum + ticks.length, 0)
   const columns = emptyColumns(length, pools)
+  const written = { columns, hashes: bufferOf(columns.transactionHash), senders: bufferOf(columns.sender) }
   let row = 0
   for (const { number, timestamp, ticks } of blocks)
     for (const tick of ticks) {
@@ -57,7 +61,7 @@ export function columnsOf(blocks: readonly TickBlock[]): TickColumns {
       columns.pool[row] = place
       columns.block[row] = number
       columns.time[row] = timestamp
-      writeTick(columns, row, tick)
+      writeTick(written, row, tick)
       row++
     }
   return columns
@@ -188,10 +192,10 @@ function copyColumns({ length: _, pools: __, ...to }: TickColumns, from: TickCol
   for (const name of Object.keys(to) as (keyof typeof to)[]) to[name].set(from[name])
 }
 
-function writeTick(columns: TickColumns, row: number, tick: Tick): void {
+function writeTick({ columns, hashes, senders }: WrittenColumns, row: number, tick: Tick): void {
   columns.logIndex[row] = tick.logIndex
-  writeHex(columns.transactionHash, row * HASH_BYTES, tick.transactionHash)
-  if (tick.sender) writeHex(columns.sender, row * SENDER_BYTES, tick.sender)
+  hashes.write(tick.transactionHash.slice(2), row * HASH_BYTES, 'hex')
+  if (tick.sender) senders.write(tick.sender.slice(2), row * SENDER_BYTES, 'hex')
   writeWord(columns.amount0, row * WORD_LANES, tick.amount0, WORD_LANES)
   writeWord(columns.amount1, row * WORD_LANES, tick.amount1, WORD_LANES)
   writeWord(columns.sqrtPrice, row * WORD_LANES, tick.sqrtPriceX96, WORD_LANES)
@@ -225,23 +229,22 @@ export function tickAt(columns: TickColumns, row: number): Tick {
 
 const NO_SENDER = `0x${'00'.repeat(SENDER_BYTES)}`
 
-const MASK = 0xffff_ffffn
-const MAX_SAFE = BigInt(Number.MAX_SAFE_INTEGER)
+/** The low 64 bits of a bigint, and the same memory as lanes. */
+const LOW = new BigUint64Array(1)
+const LOW_LANES = new Uint32Array(LOW.buffer)
 
-/** Modulo 2^(32 · lanes). */
+/** Modulo 2^(32 · lanes), of which there is an even number. */
 export function writeWord(lanes: Uint32Array, at: number, value: bigint, count: number): void {
-  if (value >= 0n && value <= MAX_SAFE) {
-    const number = Number(value)
-    lanes[at] = number
-    lanes[at + 1] = number / 2 ** 32
-    lanes.fill(0, at + 2, at + count)
-    return
-  }
+  const end = at + count
+  let lane = at
   let rest = value
-  for (let lane = at; lane < at + count; lane++) {
-    lanes[lane] = Number(rest & MASK)
-    rest >>= 32n
+  for (; lane < end && rest !== 0n && rest !== -1n; lane += 2) {
+    LOW[0] = rest
+    lanes[lane] = LOW_LANES[0] as number
+    lanes[lane + 1] = LOW_LANES[1] as number
+    rest >>= 64n
   }
+  for (const sign = Number(rest); lane < end; lane++) lanes[lane] = sign
 }
 
 /** Unsigned. */
@@ -273,14 +276,8 @@ export function negateWord(lanes: Uint32Array, at: number, count: number): void 
   }
 }
 
-function writeHex(bytes: Uint8Array, at: number, hex: string): void {
-  for (let index = 2, to = at; index + 1 < hex.length; index += 2, to++)
-    bytes[to] = (nibble(hex.charCodeAt(index)) << 4) | nibble(hex.charCodeAt(index + 1))
-}
-
-/** Value of a hex digit in either case. */
-function nibble(code: number): number {
-  return code < 58 ? code - 48 : (code | 32) - 87
+function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength)
 }
 
 function readHex<H extends string>(bytes: Uint8Array, at: number, length: number): H {
