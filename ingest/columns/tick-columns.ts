@@ -281,5 +281,5 @@ function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
 }
 
 function readHex<H extends string>(bytes: Uint8Array, at: number, length: number): H {
-  return `0x${Buffer.from(bytes.buffer, bytes.byteOffset + at, length).toString('hex')}` as H
+  return `0x${bufferOf(bytes).toString('hex', at, at + length)}` as H
 }
