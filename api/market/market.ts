@@ -51,7 +51,7 @@ export type Market = {
   /** The pools of one token on all networks. */
   pairsOf(token: Address): Promise<readonly PairSummary[]>
   status(): Promise<readonly NetworkStatus[]>
-  /** Reads ahead for the first answers: the order of crowded pairs, the page's overview. Rejects as they do. */
+  /** Reads ahead for the first answers: the order of crowded pairs, the page's overview, pools that traded last. Rejects as they do. */
   warm(): Promise<void>
   /** Tips and coverage; rejects where the store does not answer. */
   states(): Promise<NetworkStates>
@@ -124,6 +124,7 @@ export function openMarket(options: {
       const { store } = await sources.snapshot([])
       await orderListed(store)
       await overview.get()
+      await store.pools.warm()
     },
     states: sources.states,
     onFlush: sources.onFlush,

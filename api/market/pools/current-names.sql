@@ -3,3 +3,4 @@ SELECT token, argMax(t.symbol, t.block) AS symbol, argMax(t.name, t.block) AS na
 FROM token_names AS t
 WHERE network = {network:String} AND token IN {tokens:Array(String)}
 GROUP BY token
+SETTINGS max_threads = 1

@@ -16,4 +16,4 @@ SELECT
 FROM pools AS p FINAL
 WHERE network = {network:String} AND pool IN {pools:Array(String)}
 GROUP BY pool
-SETTINGS enable_named_columns_in_function_tuple = 1
+SETTINGS enable_named_columns_in_function_tuple = 1, max_threads = 1

@@ -5,12 +5,13 @@ import type { Network, NetworkName } from '../../../ingest/model/network.ts'
 import type { PoolId } from '../../../ingest/model/pool.ts'
 import { cachedValue } from '../../lib/cached-value.ts'
 import { groupBy } from '../../lib/group.ts'
-import { queryRows, readSql } from '../../lib/store.ts'
+import { MAX_POOLS_PER_QUERY, queryRows, readSql } from '../../lib/store.ts'
 import type { Listing } from '../model/listing.ts'
 import { type NetworkPools, openNetworkPools, type WrittenName, type WrittenPool } from './network-pools.ts'
 
 const POOLS_SINCE = readSql(new URL('./pools-since.sql', import.meta.url))
 const NAMES_SINCE = readSql(new URL('./names-since.sql', import.meta.url))
+const TRADED_LATELY = readSql(new URL('./traded-lately.sql', import.meta.url))
 const NOW = 'SELECT toFloat64(toUnixTimestamp64Milli(now64(3))) AS now'
 
 export type PoolLookups = {
@@ -20,6 +21,8 @@ export type PoolLookups = {
   on(network: NetworkName): NetworkPools | undefined
   /** Lookups from now on return rows that are at most `freshMs` old. */
   refresh(): Promise<void>
+  /** Looks up the pools that traded last, up to a thousand a network: a lookup costs as much for one pool as for many. */
+  warm(): Promise<void>
   /** Evicts all cached values of the network's pools. */
   evict(network: NetworkName): void
 }
@@ -54,6 +57,13 @@ export function openPools(client: ClickHouseClient, networks: readonly Network[]
     networks,
     on: (network) => byName.get(network),
     refresh: state.get,
+    async warm() {
+      for (const { network, listing } of byName.values()) {
+        const places = { network: network.name, limit: MAX_POOLS_PER_QUERY }
+        const traded = await queryRows<{ pool: PoolId }>(client, TRADED_LATELY, places)
+        await Promise.all(traded.map(({ pool }) => listing(pool)))
+      }
+    },
     evict: (network) => byName.get(network)?.evictAll(),
   }
 }

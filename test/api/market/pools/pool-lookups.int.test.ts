@@ -133,6 +133,33 @@ describe.skipIf(withoutClickHouse)('looked-up pools', () => {
     expect(await on?.listing(addressOf('01') as PoolId)).toBe(before)
   })
 
+  test('pools that traded last are looked up ahead, by a statement for all of them', async () => {
+    const ids = Array.from({ length: 30 }, (_, index) => String(index + 10))
+    await insertPoolRows(
+      client,
+      ids.map((id) => poolRow(id, 'ethereum', [TOKENS[0], 'WETH'], [TOKENS[1], 'FOO'])),
+    )
+    await client.insert({
+      table: 'changes',
+      values: ids.slice(1).map((id, index) => ({
+        ...{ network: 'ethereum', sequence: String(index + 1), pool: addressOf(id), first: 0, last: 0 },
+        ...{ block: '0', version: '0' },
+      })),
+      format: 'JSONEachRow',
+    })
+    const { reader, statements } = counted(client)
+    const pools = await opened(reader)
+    await pools.warm()
+    const [neverTraded = '', traded = ''] = ids
+    const listing = (id: string) => pools.on('ethereum')?.listing(addressOf(id) as PoolId)
+    const lookedUp = statements.length
+    expect(statements).toHaveLength(lookedUp)
+    expect(await listing(traded)).toMatchObject({ pool: { id: addressOf(traded) } })
+    expect(statements).toHaveLength(lookedUp)
+    expect(await listing(neverTraded)).toMatchObject({ pool: { id: addressOf(neverTraded) } })
+    expect(statements).toHaveLength(lookedUp + 2)
+  })
+
   test('pools stay the same objects where they are read again and are equal', async () => {
     const row = poolRow('01', 'ethereum', [TOKENS[0], 'WETH'], [TOKENS[1], 'FOO'])
     await insertPoolRows(client, [row])
