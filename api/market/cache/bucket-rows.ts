@@ -5,7 +5,7 @@ import type { PriceKind } from '../../query/query.ts'
 import type { TimeRange } from '../../query/time-range.ts'
 import type { FoldedCandle } from '../model/orientation.ts'
 
-/** One row: time (UInt32), eight prices (Float64), two volumes (UInt256), trades (UInt64), dollars (Decimal(76, 6)); little-endian. See buckets.sql. */
+/** One row: time (UInt32), eight prices (Float64), two volumes (UInt256), trades (UInt64), dollars (Decimal(76, 6)); little-endian. */
 export const ROW_BYTES = 172
 
 const OPEN = 4
@@ -17,6 +17,31 @@ const WORDS = 8
 const PRICE_BYTES = 8
 
 export type BucketRows = DataView
+
+/** Turns the prices of a row from ClickHouse, which has all but the open as distances in units in the last place, into doubles; see 0003_candles.sql. */
+export function restorePrices(row: BucketRows, at: number): void {
+  addWord(row, at + SPOT_OPEN, row.getUint32(at + OPEN, true), row.getInt32(at + OPEN + 4, true))
+  restoreRange(row, at + OPEN)
+  restoreRange(row, at + SPOT_OPEN)
+}
+
+/** `at`: the open, which is restored; the high, the low and the close follow. */
+function restoreRange(row: BucketRows, at: number): void {
+  const [highAt, lowAt, closeAt] = [at + PRICE_BYTES, at + 2 * PRICE_BYTES, at + 3 * PRICE_BYTES]
+  const [openLow, openHigh] = [row.getUint32(at, true), row.getInt32(at + 4, true)]
+  const isFall = row.getInt32(closeAt + 4, true) < 0
+  addWord(row, closeAt, openLow, openHigh)
+  const [closeLow, closeHigh] = [row.getUint32(closeAt, true), row.getInt32(closeAt + 4, true)]
+  addWord(row, isFall ? lowAt : highAt, closeLow, closeHigh)
+  addWord(row, isFall ? highAt : lowAt, openLow, openHigh)
+}
+
+/** Adds to the 64-bit word at an offset, by halves. */
+function addWord(row: BucketRows, at: number, low: number, high: number): void {
+  const sum = row.getUint32(at, true) + low
+  row.setUint32(at, sum, true)
+  row.setInt32(at + 4, row.getInt32(at + 4, true) + high + (sum > 0xffff_ffff ? 1 : 0), true)
+}
 
 /** One row in the same encoding. */
 export function rowOf({ start, candle }: StoredBucket): BucketRows {

@@ -5,7 +5,7 @@ SELECT
     resolution,
     version,
     toUInt32(toUnixTimestamp(c.time)) AS second,
-    open, high, low, close, spot_open, spot_high, spot_low, spot_close, volume0, volume1, trades, volume_usd
+    open, high_ulps, low_ulps, close_ulps, spot_open_ulps, spot_high_ulps, spot_low_ulps, spot_close_ulps, volume0, volume1, trades, volume_usd
 FROM candles AS c
 PREWHERE network = {network:String}
   AND pool IN {pools:Array(String)}

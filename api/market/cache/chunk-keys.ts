@@ -10,7 +10,7 @@ const DAY = 24 * HOUR
 /** Beyond the range of DateTime in ClickHouse. */
 const ALL_TIME = 50_000 * DAY
 /** A query for 100 candles needs a few chunks. */
-const CHUNK_SECONDS: Readonly<Record<Resolution, number>> = { 1: HOUR, 60: DAY, 3600: 30 * DAY, 86400: ALL_TIME }
+export const CHUNK_SECONDS: Readonly<Record<Resolution, number>> = { 1: HOUR, 60: DAY, 3600: 30 * DAY, 86400: ALL_TIME }
 
 /** `from`: the start of the chunk. */
 export type ChunkKey = { resolution: Resolution; from: UnixSeconds }

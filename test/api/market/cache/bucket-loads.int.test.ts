@@ -96,6 +96,15 @@ describe.skipIf(withoutClickHouse)('candles that many ask for', () => {
     expect(alone.filter((rows) => rows.every((one) => one === '')).length).toBeGreaterThan(0)
   })
 
+  test('of ranges that no stored second can have are none', async () => {
+    const ranges = new Map<Resolution, TimeRange>([
+      [60, { from: -2 * DAY, to: -DAY }],
+      [1, { from: 2 ** 32 + DAY, to: 2 ** 32 + 2 * DAY }],
+    ])
+    const found = await Promise.all(SEVERAL.map((pool) => loadedHex(loads().load, wanted(pool, ranges))))
+    expect(new Set(found.flat())).toEqual(new Set(['']))
+  })
+
   test('are one question where they are asked for in one turn', async () => {
     const { asked, load } = loads()
     await Promise.all(SEVERAL.map((pool) => load(wanted(pool, new Map([[60, TODAY]])))))
