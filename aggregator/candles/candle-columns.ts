@@ -1,4 +1,5 @@
 /** Candles as columns, in the order of their table: a fold adds rows, and all of them are one block of an INSERT. */
+import { ColumnMemory } from '../../ingest/columns/column-memory.ts'
 import { isZeroWord, readWord, WORD_LANES, writeWord } from '../../ingest/columns/tick-columns.ts'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { TickColumns } from '../../ingest/model/tick.ts'
@@ -25,10 +26,11 @@ export class CandleColumns {
   #arrays: Arrays
   #capacity: number
   #length = 0
+  readonly #memory = new ColumnMemory()
 
   constructor(capacity: number) {
     this.#capacity = Math.max(1, capacity)
-    this.#arrays = arraysOf(this.#capacity)
+    this.#arrays = arraysOf(this.#capacity, this.#memory)
   }
 
   get length(): number {
@@ -38,6 +40,11 @@ export class CandleColumns {
   /** Each is longer than there are rows. */
   get arrays(): Readonly<Arrays> {
     return this.#arrays
+  }
+
+  /** Only once no row is read any more. */
+  release(): void {
+    this.#memory.release()
   }
 
   /** Drops the rows from `length` on. */
@@ -129,19 +136,19 @@ export class CandleColumns {
   #grow(): void {
     const before = this.#arrays
     this.#capacity *= 2
-    this.#arrays = arraysOf(this.#capacity)
+    this.#arrays = arraysOf(this.#capacity, this.#memory)
     copyInto(this.#arrays, before)
   }
 }
 
-function arraysOf(capacity: number): Arrays {
-  const words = () => new Uint32Array(capacity * WORD_LANES)
-  const numbers = () => new Uint32Array(capacity)
+function arraysOf(capacity: number, memory: ColumnMemory): Arrays {
+  const words = () => memory.uint32(capacity * WORD_LANES)
+  const numbers = () => memory.uint32(capacity)
   const prices = (): PriceColumns => ({
-    open: new Float64Array(capacity),
-    high: new Float64Array(capacity),
-    low: new Float64Array(capacity),
-    close: new Float64Array(capacity),
+    open: memory.float64(capacity),
+    high: memory.float64(capacity),
+    low: memory.float64(capacity),
+    close: memory.float64(capacity),
   })
   return {
     pool: numbers(),

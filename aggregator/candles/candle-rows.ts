@@ -1,6 +1,7 @@
 /** Candles as rows: encoded by the fold, and read back where ClickHouse recomputed them. */
 import type { ClickHouseClient } from '@clickhouse/client'
-import { WORD_LANES } from '../../ingest/columns/tick-columns.ts'
+import { type ColumnAllocator, NEW_MEMORY } from '../../ingest/columns/column-memory.ts'
+import { WORD_LANES, writeWord } from '../../ingest/columns/tick-columns.ts'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
@@ -26,6 +27,7 @@ export function candleBlock(
   candles: CandleColumns,
   pools: readonly PoolId[],
   version: bigint,
+  memory = NEW_MEMORY,
 ): Uint8Array[] {
   const { length: rows, arrays } = candles
   if (rows === 0) return []
@@ -37,44 +39,49 @@ export function candleBlock(
     plainColumn('resolution', 'UInt32', arrays.resolution.subarray(0, rows)),
     plainColumn('time', "DateTime('UTC')", arrays.start.subarray(0, rows)),
     plainColumn('open', 'Float64', execution.open.subarray(0, rows)),
-    ...ulpsColumns('', execution, rows),
-    plainColumn('spot_open_ulps', 'Int64', ulps(spot.open, execution.open, rows)),
-    ...ulpsColumns('spot_', spot, rows),
+    ...ulpsColumns('', execution, rows, memory),
+    plainColumn('spot_open_ulps', 'Int64', ulps(spot.open, execution.open, rows, memory)),
+    ...ulpsColumns('spot_', spot, rows, memory),
     plainColumn('volume0', 'UInt256', words(arrays.volume0)),
     plainColumn('volume1', 'UInt256', words(arrays.volume1)),
     plainColumn('volume_usd', 'Decimal(76, 6)', words(arrays.volumeUsdMicros)),
-    plainColumn('trades', 'UInt64', integersOf(arrays.trades.subarray(0, rows))),
-    plainColumn('version', 'UInt128', repeated(version, rows)),
+    plainColumn('trades', 'UInt64', integersOf(arrays.trades.subarray(0, rows), memory)),
+    plainColumn('version', 'UInt128', repeated(version, rows, memory)),
   ])
 }
 
 /** As the table has them: see its definition. */
-function ulpsColumns(prefix: string, { open, high, low, close }: PriceColumns, rows: number): NativeColumn[] {
-  const [higher, lower] = [new Float64Array(rows), new Float64Array(rows)]
+function ulpsColumns(
+  prefix: string,
+  { open, high, low, close }: PriceColumns,
+  rows: number,
+  memory: ColumnAllocator,
+): NativeColumn[] {
+  const [higher, lower] = [memory.float64(rows), memory.float64(rows)]
   for (let row = 0; row < rows; row++) {
     const [first, last] = [open[row] as number, close[row] as number]
     higher[row] = Math.max(first, last)
     lower[row] = Math.min(first, last)
   }
   return [
-    plainColumn(`${prefix}close_ulps`, 'Int64', ulps(close, open, rows)),
-    plainColumn(`${prefix}high_ulps`, 'Int64', ulps(high, higher, rows)),
-    plainColumn(`${prefix}low_ulps`, 'Int64', ulps(low, lower, rows)),
+    plainColumn(`${prefix}close_ulps`, 'Int64', ulps(close, open, rows, memory)),
+    plainColumn(`${prefix}high_ulps`, 'Int64', ulps(high, higher, rows, memory)),
+    plainColumn(`${prefix}low_ulps`, 'Int64', ulps(low, lower, rows, memory)),
   ]
 }
 
-function ulps(values: Float64Array, base: Float64Array, rows: number): Uint32Array {
-  return ulpsOf(values.subarray(0, rows), base.subarray(0, rows))
+function ulps(values: Float64Array, base: Float64Array, rows: number, memory: ColumnAllocator): Uint32Array {
+  return ulpsOf(values.subarray(0, rows), base.subarray(0, rows), memory)
 }
 
+const VERSION_LANES = 4
+
 /** 128 bits each. */
-function repeated(value: bigint, rows: number): BigUint64Array {
-  const words = new BigUint64Array(rows * 2)
-  for (let at = 0; at < words.length; at += 2) {
-    words[at] = BigInt.asUintN(64, value)
-    words[at + 1] = value >> 64n
-  }
-  return words
+function repeated(value: bigint, rows: number, memory: ColumnAllocator): Uint32Array {
+  const lanes = memory.uint32(rows * VERSION_LANES)
+  writeWord(lanes, 0, value, VERSION_LANES)
+  for (let at = VERSION_LANES; at < lanes.length; at++) lanes[at] = lanes[at - VERSION_LANES] as number
+  return lanes
 }
 
 /** A row of `candles` as JSON. */

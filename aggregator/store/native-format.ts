@@ -2,6 +2,7 @@
  * ClickHouse's format Native: whole columns, so that the server copies them instead of parsing values row by row. Little-endian, as this machine's typed
  * arrays are.
  */
+import { NEW_MEMORY } from '../../ingest/columns/column-memory.ts'
 
 export type NativeColumn = {
   name: string
@@ -72,8 +73,8 @@ function varint(value: number): Buffer {
 }
 
 /** Whole numbers from 0 on that a double holds, as UInt64. */
-export function integersOf(values: Float64Array | Uint32Array): Uint32Array {
-  const lanes = new Uint32Array(values.length * 2)
+export function integersOf(values: Float64Array | Uint32Array, memory = NEW_MEMORY): Uint32Array {
+  const lanes = memory.uint32(values.length * 2)
   for (let index = 0; index < values.length; index++) {
     const value = values[index] as number
     lanes[2 * index] = value
@@ -83,10 +84,10 @@ export function integersOf(values: Float64Array | Uint32Array): Uint32Array {
 }
 
 /** By how many units in the last place each value is above its estimate, as an Int64: the difference of their bits, modulo 2^64. */
-export function ulpsOf(values: Float64Array, estimates: Float64Array): Uint32Array {
+export function ulpsOf(values: Float64Array, estimates: Float64Array, memory = NEW_MEMORY): Uint32Array {
   const bits = new Uint32Array(values.buffer, values.byteOffset, values.length * 2)
   const base = new Uint32Array(estimates.buffer, estimates.byteOffset, values.length * 2)
-  const found = new Uint32Array(values.length * 2)
+  const found = memory.uint32(values.length * 2)
   for (let at = 0; at < found.length; at += 2) {
     const low = (bits[at] ?? 0) - (base[at] ?? 0)
     found[at] = low

@@ -14,6 +14,7 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ClickHouseClient } from '@clickhouse/client'
+import { ColumnMemory } from '../../ingest/columns/column-memory.ts'
 import { blocksOf, ticksIn, tipOf, type UnixSeconds } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import { type FlushEvent, recordChanges } from '../candles/changes.ts'
@@ -37,6 +38,8 @@ export const MAX_TICKS_PER_FLUSH = 50_000
 export type StartedFlush = {
   placed: readonly PlacedMessage[]
   content: VersionedContent
+  /** Holds the columns of the content. */
+  memory: ColumnMemory
   folded: FoldedTicks
   /** All candles were folded in memory: the next flush may be folded before these are stored. */
   isFolded: boolean
@@ -54,7 +57,8 @@ export async function startFlush(
 ): Promise<StartedFlush> {
   checkFlush(network, placed)
   const blocks = versionBlocks(network, placed)
-  const content = contentOf(blocks)
+  const memory = new ColumnMemory()
+  const content = contentOf(blocks, memory)
   const { inserting, folded } = await insertAndFold(client, network, content, state)
   const isFolded = folded.incomplete.length === 0
   const event = {
@@ -72,7 +76,7 @@ export async function startFlush(
   ])
   // Awaited in `finishInsert`.
   inserted.catch(() => undefined)
-  return { placed, content, folded, isFolded, event, inserted }
+  return { placed, content, memory, folded, isFolded, event, inserted }
 }
 
 /** Folds while the inserts are under way; the caller awaits `inserting`. */
@@ -105,7 +109,7 @@ export async function finishInsert(
   if (!flush.isFolded) await insertCandles(client, network, flush, state)
 }
 
-/** Call it only once the flush's ticks and candles are stored. */
+/** Call it only once the flush's ticks and candles are stored. Its columns are released at the end. */
 export async function recordFlush(
   client: ClickHouseClient,
   network: NetworkName,
@@ -122,6 +126,7 @@ export async function recordFlush(
   for (const { message, position } of flush.placed) ledgerRows(rows, message, rowVersion(position))
   await insertLedgerRows(client, network, rows, state)
   state.flushed = mark
+  flush.memory.release()
 }
 
 /** The condition takes ClickHouse 3 ms, as long as the insert itself: where no other process can be the writer it is left out. */

@@ -1,5 +1,6 @@
 /** Fold: ticks of new blocks into the open candles in memory, and each candle that changed into a row. */
 import type { ClickHouseClient } from '@clickhouse/client'
+import { ColumnMemory } from '../../ingest/columns/column-memory.ts'
 import type { SortedTicks } from '../../ingest/columns/sorted-ticks.ts'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
@@ -53,9 +54,13 @@ export function bucketsOf(candles: CandleColumns, pools: readonly PoolId[]): Buc
   }))
 }
 
-export function insertFolded(client: ClickHouseClient, network: NetworkName, folded: FoldedTicks): Promise<void> {
+/** Releases the memory of the candles once they are stored. */
+export async function insertFolded(client: ClickHouseClient, network: NetworkName, folded: FoldedTicks): Promise<void> {
   const { candles, pools, version } = folded
-  return insertNative(client, 'candles', candleBlock(network, candles, pools, version))
+  const memory = new ColumnMemory()
+  await insertNative(client, 'candles', candleBlock(network, candles, pools, version, memory))
+  memory.release()
+  candles.release()
 }
 
 /** Pools with ticks, liquidity changes or balances in these blocks. */

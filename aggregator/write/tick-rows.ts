@@ -1,5 +1,6 @@
 /** Rows of the table of ticks, from columns to one block of an INSERT. */
 import type { ClickHouseClient } from '@clickhouse/client'
+import { type ColumnAllocator, ColumnMemory, NEW_MEMORY } from '../../ingest/columns/column-memory.ts'
 import { type SortedTicks, sortTicks } from '../../ingest/columns/sorted-ticks.ts'
 import {
   columnsOf,
@@ -31,8 +32,12 @@ export type VersionedTicks = SortedTicks & {
   placed: number
 }
 
-export function contentOf(blocks: readonly VersionedBlock[]): VersionedContent {
-  return { blocks, ticks: columnsOf(blocks.map(({ block }) => block)) }
+export function contentOf(blocks: readonly VersionedBlock[], memory = NEW_MEMORY): VersionedContent {
+  const ticks = columnsOf(
+    blocks.map(({ block }) => block),
+    memory,
+  )
+  return { blocks, ticks }
 }
 
 export function versionTicks(network: NetworkName, { blocks, ticks }: VersionedContent): VersionedTicks {
@@ -51,30 +56,33 @@ export function versionTicks(network: NetworkName, { blocks, ticks }: VersionedC
 }
 
 /** All rows are encoded when it returns. */
-export function insertTicks(client: ClickHouseClient, ticks: VersionedTicks): Promise<void> {
-  return insertNative(client, 'ticks', tickBlock(ticks))
+export async function insertTicks(client: ClickHouseClient, ticks: VersionedTicks): Promise<void> {
+  const memory = new ColumnMemory()
+  await insertNative(client, 'ticks', tickBlock(ticks, memory))
+  memory.release()
 }
 
 /** The rows as pieces of one INSERT; none where there are no ticks. */
-export function tickBlock(ticks: VersionedTicks): Uint8Array[] {
+export function tickBlock(ticks: VersionedTicks, memory = NEW_MEMORY): Uint8Array[] {
   const rows = ticks.order.length
-  return rows === 0 ? [] : nativeBlock(rows, columnsInOrder(ticks))
+  return rows === 0 ? [] : nativeBlock(rows, columnsInOrder(ticks, memory))
 }
 
-function columnsInOrder({ network, ticks, order, groups, versions }: VersionedTicks): NativeColumn[] {
+function columnsInOrder(sorted: VersionedTicks, memory: ColumnAllocator): NativeColumn[] {
+  const { network, ticks, order, groups, versions } = sorted
   const rows = order.length
-  const lanes = (of: Uint32Array, width = 1) => gather(of, order, width)
-  const bytes = (of: NodeJS.TypedArray, width: number) => gather(lanesOf(of), order, width / LANE_BYTES)
+  const lanes = (of: Uint32Array, width = 1) => gather(of, order, width, memory)
+  const bytes = (of: NodeJS.TypedArray, width: number) => gather(lanesOf(of), order, width / LANE_BYTES, memory)
   const names = groups.map(({ pool }) => pool)
-  const pools = new Uint32Array(rows)
+  const pools = memory.uint32(rows)
   for (const [index, { from, to }] of groups.entries()) pools.fill(index, from, to)
-  const block = new Float64Array(rows)
+  const block = memory.float64(rows)
   for (let place = 0; place < rows; place++) block[place] = ticks.block[order[place] as number] as number
   return [
     dictionaryColumn('network', [network], new Uint32Array(rows)),
     dictionaryColumn('pool', names, pools),
     plainColumn('time', "DateTime('UTC')", lanes(ticks.time)),
-    plainColumn('block', 'UInt64', integersOf(block)),
+    plainColumn('block', 'UInt64', integersOf(block, memory)),
     plainColumn('log_index', 'UInt32', lanes(ticks.logIndex)),
     plainColumn('transaction_hash', `FixedString(${HASH_BYTES})`, bytes(ticks.transactionHash, HASH_BYTES)),
     plainColumn('amount0', 'Int256', lanes(ticks.amount0, WORD_LANES)),
@@ -83,7 +91,7 @@ function columnsInOrder({ network, ticks, order, groups, versions }: VersionedTi
     plainColumn('liquidity', 'UInt128', lanes(ticks.liquidity, LIQUIDITY_LANES)),
     plainColumn('pool_tick', 'Int32', bytes(ticks.poolTick, LANE_BYTES)),
     plainColumn('fee', 'UInt32', lanes(ticks.fee)),
-    ...priceColumns(ticks, order),
+    ...priceColumns(ticks, order, memory),
     plainColumn('amount_usd', 'Decimal(76, 6)', lanes(ticks.usdMicros, WORD_LANES)),
     plainColumn('version', 'UInt64', bytes(versions, 2 * LANE_BYTES)),
     plainColumn('is_deleted', 'UInt8', new Uint8Array(rows)),
@@ -91,8 +99,8 @@ function columnsInOrder({ network, ticks, order, groups, versions }: VersionedTi
   ]
 }
 
-function priceColumns(ticks: TickColumns, order: Uint32Array): NativeColumn[] {
-  const numbers = () => new Float64Array(order.length)
+function priceColumns(ticks: TickColumns, order: Uint32Array, memory: ColumnAllocator): NativeColumn[] {
+  const numbers = () => memory.float64(order.length)
   const [scale, spot, price] = [numbers(), numbers(), numbers()]
   const [spotEstimate, priceEstimate] = [numbers(), numbers()]
   for (let place = 0; place < order.length; place++) {
@@ -106,8 +114,8 @@ function priceColumns(ticks: TickColumns, order: Uint32Array): NativeColumn[] {
   }
   return [
     plainColumn('scale', 'Float64', scale),
-    plainColumn('spot_price_ulps', 'Int64', ulpsOf(spot, spotEstimate)),
-    plainColumn('price_ulps', 'Int64', ulpsOf(price, priceEstimate)),
+    plainColumn('spot_price_ulps', 'Int64', ulpsOf(spot, spotEstimate, memory)),
+    plainColumn('price_ulps', 'Int64', ulpsOf(price, priceEstimate, memory)),
   ]
 }
 
@@ -119,8 +127,8 @@ function lanesOf({ buffer, byteOffset, byteLength }: NodeJS.TypedArray): Uint32A
 }
 
 /** Values of the rows in order, `width` lanes each. */
-function gather(from: Uint32Array, order: Uint32Array, width: number): Uint32Array {
-  const to = new Uint32Array(order.length * width)
+function gather(from: Uint32Array, order: Uint32Array, width: number, memory: ColumnAllocator): Uint32Array {
+  const to = memory.uint32(order.length * width)
   let at = 0
   for (let place = 0; place < order.length; place++) {
     const row = (order[place] as number) * width

@@ -6,6 +6,7 @@ import type { Address, Hash } from 'viem'
 import type { BlockContent, UnixSeconds } from '../model/message.ts'
 import type { PoolId } from '../model/pool.ts'
 import type { Tick, TickColumns } from '../model/tick.ts'
+import { NEW_MEMORY } from './column-memory.ts'
 
 /** 32-bit lanes of a 256-bit word. */
 export const WORD_LANES = 8
@@ -17,26 +18,27 @@ export const SENDER_BYTES = 20
 export type TickBlock = { number: number; timestamp: UnixSeconds; ticks: readonly Tick[] }
 
 /** All zeros; `pools` is the caller's. */
-export function emptyColumns(length: number, pools: readonly PoolId[]): TickColumns {
-  const words = () => new Uint32Array(length * WORD_LANES)
+export function emptyColumns(length: number, pools: readonly PoolId[], memory = NEW_MEMORY): TickColumns {
+  const words = () => memory.uint32(length * WORD_LANES)
+  const numbers = () => memory.uint32(length)
   return {
     length,
     pools,
-    pool: new Uint32Array(length),
-    block: new Float64Array(length),
-    time: new Uint32Array(length),
-    logIndex: new Uint32Array(length),
-    transactionHash: new Uint8Array(length * HASH_BYTES),
-    sender: new Uint8Array(length * SENDER_BYTES),
+    pool: numbers(),
+    block: memory.float64(length),
+    time: numbers(),
+    logIndex: numbers(),
+    transactionHash: memory.bytes(length * HASH_BYTES),
+    sender: memory.bytes(length * SENDER_BYTES),
     amount0: words(),
     amount1: words(),
     sqrtPrice: words(),
     usdMicros: words(),
-    liquidity: new Uint32Array(length * LIQUIDITY_LANES),
-    poolTick: new Int32Array(length),
-    fee: new Uint32Array(length),
-    price: new Float64Array(length),
-    spotPrice: new Float64Array(length),
+    liquidity: memory.uint32(length * LIQUIDITY_LANES),
+    poolTick: memory.int32(length),
+    fee: numbers(),
+    price: memory.float64(length),
+    spotPrice: memory.float64(length),
   }
 }
 
@@ -44,11 +46,11 @@ export function emptyColumns(length: number, pools: readonly PoolId[]): TickColu
 type WrittenColumns = { columns: TickColumns; hashes: Buffer; senders: Buffer }
 
 /** In the order of the blocks. */
-export function columnsOf(blocks: readonly TickBlock[]): TickColumns {
+export function columnsOf(blocks: readonly TickBlock[], memory = NEW_MEMORY): TickColumns {
   const pools: PoolId[] = []
   const places = new Map<PoolId, number>()
   const length = blocks.reduce((sum, { ticks }) => sum + ticks.length, 0)
-  const columns = emptyColumns(length, pools)
+  const columns = emptyColumns(length, pools, memory)
   const written = { columns, hashes: bufferOf(columns.transactionHash), senders: bufferOf(columns.sender) }
   let row = 0
   for (const { number, timestamp, ticks } of blocks)
