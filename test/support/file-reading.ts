@@ -25,6 +25,8 @@ export type ReadOptions = {
   to?: number
   between?: () => Promise<unknown>
   server?: OwnerAccess
+  /** After each range; `before`: the number of earlier ones. */
+  onRange?: (before: number) => Promise<unknown>
 }
 export type FileReading = Awaited<ReturnType<typeof openFileReading>>
 
@@ -58,14 +60,17 @@ export async function openFileReading() {
 
   /** As the command does it; `between` runs after the checks of the footers. */
   async function read(folder: string, options: ReadOptions = {}) {
-    const { proofShare = 0, from = FROM, to = TO, between, server = database.connection } = options
+    const { proofShare = 0, from = FROM, to = TO, between, server = database.connection, onRange } = options
     const files = await listCryoFiles(folder)
     requireWhole(files, { from, to })
     await requireColumns(server, [...files.logs, ...files.blocks], folder, signal)
     await between?.()
     const source = fileSource({ server, files, chainId: 1, proofShare })
     const ranges: LogRange[] = []
-    for await (const range of source.read(endpoints, { filter: FILTER, from, to, signal })) ranges.push(range)
+    for await (const range of source.read(endpoints, { filter: FILTER, from, to, signal })) {
+      await onRange?.(ranges.length)
+      ranges.push(range)
+    }
     return ranges
   }
 
