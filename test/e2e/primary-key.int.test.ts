@@ -244,6 +244,7 @@ async function apiAtWork(client: ClickHouseClient): Promise<void> {
   const service = await startService({ client, networks: NETWORKS_SERVED, clock })
   const at = (count: number) => new Date(minute(count) * 1000).toISOString()
   const range = `from=${at(0)}&to=${at(100)}`
+  await service.warm()
   const ask = async (path: string) => {
     const { status } = await service.get(path)
     expect(status, path).toBe(200)
