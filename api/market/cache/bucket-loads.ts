@@ -89,20 +89,20 @@ export function bucketLoads(reader: ClickHouseClient, nextQueryNumber: () => num
 
 /** The condition that selects the requested rows: a set of chunks for each resolution, since ClickHouse plans a term a range for 1 ms each. */
 function chunksOf(requests: readonly ChunkRequest[]): { condition: string; parameters: Record<string, TupleParam[]> } {
-  const chunks = new Map<Resolution, Map<string, TupleParam>>()
+  const chunks = new Map<Resolution, TupleParam[]>()
   for (const { listing, ranges } of requests) {
     for (const [resolution, range] of ranges) {
-      const ofResolution = chunks.get(resolution) ?? new Map<string, TupleParam>()
-      chunks.set(resolution, ofResolution)
-      for (const index of chunkKeysIn(resolution, storable(range)).map(chunkIndex))
-        ofResolution.set(`${index} ${listing.pool.id}`, new TupleParam([listing.pool.id, index]))
+      const keys = chunkKeysIn(resolution, storable(range)).map(
+        (key) => new TupleParam([listing.pool.id, chunkIndex(key)]),
+      )
+      chunks.set(resolution, [...(chunks.get(resolution) ?? []), ...keys])
     }
   }
   const terms = [...chunks.keys()].map((resolution) => {
     const index = `intDiv(toUnixTimestamp(c.time), ${CHUNK_SECONDS[resolution]})`
     return `(resolution = ${resolution} AND (pool, ${index}) IN {chunks${resolution}:Array(Tuple(String, UInt32))})`
   })
-  const parameters = [...chunks].map(([resolution, keys]) => [`chunks${resolution}`, [...keys.values()]])
+  const parameters = [...chunks].map(([resolution, keys]) => [`chunks${resolution}`, keys])
   return { condition: `  AND (${terms.join('\n  OR ')})`, parameters: Object.fromEntries(parameters) }
 }
 
