@@ -62,7 +62,8 @@ function openWorld(random: Random, limit: number, weather: Weather) {
   let now = 0
 
   function start(keys: readonly string[]): Process {
-    const instance = `process ${random.between(100_000, 999_999)}`
+    // The processes have different names, in random order: equal ones would share their rows.
+    const instance = `process ${random.between(100_000, 999_999)}.${processes.length}`
     const shares = openShares(instance, () => now)
     const process = {
       instance,
