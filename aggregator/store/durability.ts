@@ -15,6 +15,7 @@ const MARKET = [
   'liquidity_changes',
   'pool_balances',
   'pool_balance_hours',
+  'pool_bounds',
   'blocks',
 ]
 /** Records that make synced rows valid, numbers that must not be used twice, and checkpoints. */

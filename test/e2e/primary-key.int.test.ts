@@ -27,6 +27,7 @@ import { startService } from '../api/service.ts'
 import { temporaryFolder } from '../support/candlepool.ts'
 import { asBlocks, asRestatement, fullBlocks, mine } from '../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
+import { insertMany } from '../support/pool-rows.ts'
 import { DAY_POOL } from '../support/recorded.ts'
 import { addressOf, block, openStore } from '../support/store.ts'
 import { until } from '../support/until.ts'
@@ -41,6 +42,7 @@ const LARGE: Record<string, { keys: readonly string[]; or?: readonly string[] }>
   changes: { keys: ['network'] },
   usage: { keys: ['key_hash'] },
   credit_claims: { keys: ['written'] },
+  pool_bounds: { keys: ['network', 'pool_hash'] },
   pools_by_token: { keys: ['network', 'token'], or: ['by_written'] },
   tokens_by_symbol: { keys: ['network', 'symbol'] },
   token_names: { keys: ['network'], or: ['by_written'] },
@@ -277,6 +279,14 @@ async function apiAtWork(client: ClickHouseClient): Promise<void> {
   ])
   await ask(`/v0/candles?pool=${POOLS.main.id}&interval=1m`)
   await ask('/v0/pools?symbol=WETH-USDC')
+  // A symbol of many tokens, each with a pool that may hold much.
+  const { address, symbol } = POOLS.main.token1
+  await insertMany(client, { symbol: 'MANY', tokens: 1_100, pools: 1_100, other: [address, symbol] })
+  await client.command({
+    query: `INSERT INTO liquidity_changes (network, pool, block, log_index, time, tick_lower, tick_upper, liquidity_delta, version, is_deleted)
+      SELECT network, pool, block, 1, time, 60, 120, 1e30, version, 0 FROM pools WHERE network = 'ethereum' AND token0_symbol = 'MANY'`,
+  })
+  expect((await service.get('/v0/candles?symbol=MANY-WETH&interval=1h')).status).toBe(404)
   // A key that was read a second ago is checked for changes.
   await sleep(1_100)
   await ask('/v0/usage')

@@ -99,7 +99,7 @@ type FirstPools = { search: PairSearch; top: TopOfPair }
 
 async function leadsOf(store: MarketStore, { search, top }: FirstPools): Promise<readonly Match[]> {
   const references = search.network.referencePools.map(({ pool }) => lower(pool))
-  const found = await matchesOf(store, search, [...references, ...top.leads, ...top.touched])
+  const found = await matchesOf(store, search, [...references, ...top.leads, ...top.few, ...top.touched])
   const [first] = top.byValue
   return found.length > 0 || first === undefined ? found : matchesOf(store, search, [first.pool])
 }
@@ -109,7 +109,7 @@ async function mostValuable(store: MarketStore, firsts: readonly FirstPools[]): 
   const shown = ranked.toSorted((one, other) => other.valueUsd - one.valueUsd).slice(0, MAX_SHOWN)
   const found = await Promise.all([
     ...shown.map(({ search, pool }) => matchesOf(store, search, [pool])),
-    ...firsts.map(({ search, top }) => matchesOf(store, search, top.touched)),
+    ...firsts.map(({ search, top }) => matchesOf(store, search, [...top.few, ...top.touched])),
   ])
   return found.flat()
 }

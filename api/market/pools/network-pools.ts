@@ -208,7 +208,7 @@ type PoolRow = {
   first_seen: number
 }
 
-type CurrentName = { token: Address; symbol: string; name: string }
+export type CurrentName = { token: Address; symbol: string; name: string }
 
 function listingOf(network: Network, row: PoolRow, names: ReadonlyMap<Address, CurrentName>): Listing | undefined {
   const { id, newest } = row

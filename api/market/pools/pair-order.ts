@@ -7,10 +7,10 @@ export type TopOfPair = {
   byValue: readonly TopPool[]
   /** Pools that traded or hold something: one of them leads. */
   leads: readonly PoolId[]
+  /** All pools of a symbol that may be worth $10,000, or one of the others, where these are few: they have no order. */
+  few: readonly PoolId[]
   touched: readonly PoolId[]
-  /** All pools of the pair. */
-  count: number
-  /** Pools worth $10,000 or more. */
+  /** Number of pools worth $10,000 or more. */
   sound: number
 }
 

@@ -1,42 +1,7 @@
 -- The first pools of a network between two sets of tokens, in one row: by value, by value times the seconds that it was there, and by volume.
 -- A position is valued at the pool's last price, a v3 pool by its newest balance. A pool that led the pair years ago is found by
--- its seconds: to push it out takes as much money for as long. A set of tokens is named by its addresses or by a symbol, which a renamed token
--- has now. `usd` runs alongside `tokens`: dollars a raw unit. Hashes of ids are the keys of joins: ids are three to five times as long.
-WITH
-    one_called AS (SELECT token FROM tokens_by_symbol WHERE network = {network:String} AND symbol = {one_symbol:String}),
-    other_called AS (SELECT token FROM tokens_by_symbol WHERE network = {network:String} AND symbol = {other_symbol:String}),
-    renamed AS
-    (
-        SELECT token, lowerUTF8(argMax(t.symbol, t.block)) AS symbol
-        FROM token_names AS t
-        WHERE network = {network:String} AND (token IN one_called OR token IN other_called)
-        GROUP BY token
-    ),
-    -- A set of its own for each side: the primary key serves no alternative of two.
-    ones AS
-    (
-        SELECT arrayJoin({ones:Array(String)}) AS token
-        UNION ALL
-        SELECT token FROM one_called
-        WHERE {one_symbol:String} != '' AND token NOT IN (SELECT token FROM renamed WHERE symbol != {one_symbol:String})
-    ),
-    others AS
-    (
-        SELECT arrayJoin({others:Array(String)}) AS token
-        UNION ALL
-        SELECT token FROM other_called
-        WHERE {other_symbol:String} != '' AND token NOT IN (SELECT token FROM renamed WHERE symbol != {other_symbol:String})
-    ),
-    sighted AS
-    (
-        SELECT *
-        -- Without FINAL: a pool that a rollback removed is not found by its id.
-        FROM pools_by_token
-        WHERE network = {network:String}
-          AND token IN ones
-          AND ({any_other:Bool} OR other_token IN others)
-          AND (NOT {only_v3:Bool} OR length(pool) = 42)
-    ),
+-- its seconds: to push it out takes as much money for as long. `usd` runs alongside `tokens`: dollars a raw unit. Hashes of ids are the keys of joins: ids are three to five times as long.
+    , -- After sighted-by-addresses.sql or sighted-by-symbols.sql.
     of_pair AS (SELECT pool FROM sighted),
     listed AS
     (
@@ -152,6 +117,5 @@ SELECT
     groupArraySorted(120)((-value_usd, -volume, pool, is_active))             AS by_value,
     groupArraySortedIf(16)((-seconds, pool), is_active)                       AS by_seconds,
     groupArraySortedIf(16)((-volume, pool), is_active)                        AS by_volume,
-    toFloat64(count())                                                        AS pools,
     toFloat64(countIf(value_usd >= {sound_usd:Float64}))                      AS sound
 FROM pools_of_pair

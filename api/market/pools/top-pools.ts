@@ -11,11 +11,16 @@ import type { PoolId } from '../../../ingest/model/pool.ts'
 import { limitConcurrency } from '../../lib/concurrency-limit.ts'
 import { Problem } from '../../lib/problem.ts'
 import { queryRows, readSql } from '../../lib/store.ts'
+import type { CurrentName } from './network-pools.ts'
 import { type LoadedOrder, PairOrder, type TopOfPair, TouchedPools } from './pair-order.ts'
-import { ANY_TOKEN, matchIn, type PairSearch, type TokenSet } from './pair-search.ts'
+import { ANY_TOKEN, addressSet, fewPools, matchIn, type PairSearch, type TokenSet } from './pair-search.ts'
 import type { PoolLookups } from './pool-lookups.ts'
 
 const TOP_POOLS = readSql(new URL('./top-pools.sql', import.meta.url))
+const TOP_BY_ADDRESSES = readSql(new URL('./sighted-by-addresses.sql', import.meta.url)) + TOP_POOLS
+const TOP_BY_SYMBOLS = readSql(new URL('./sighted-by-symbols.sql', import.meta.url)) + TOP_POOLS
+const SOUND_TOKENS = readSql(new URL('./sound-tokens.sql', import.meta.url))
+const CURRENT_NAMES = readSql(new URL('./current-names.sql', import.meta.url))
 
 /** A pair with more pools is crowded. */
 export const CROWDED = 32
@@ -24,6 +29,8 @@ export const SOUND_USD = 10_000
 
 /** By value; as many by time and by volume, see top-pools.sql. */
 const MAX_LEADS = 16
+/** Where more tokens of a symbol may have a sound pool, the pools of all its tokens are ordered. */
+const MAX_SOUND_TOKENS = 1_000
 const MAX_PAIRS = 500
 /** So many pairs take in touched pools at each write, in turn: one that no query reads does not fall behind. */
 const ADVANCED_AT_ONCE = 4
@@ -44,7 +51,6 @@ type TopRow = {
   by_value: readonly [minusUsd: number, minusVolume: number, pool: PoolId, isActive: 0 | 1][]
   by_seconds: readonly [minusSeconds: number, pool: PoolId][]
   by_volume: readonly [minusVolume: number, pool: PoolId][]
-  pools: number
   sound: number
 }
 
@@ -62,15 +68,8 @@ export function openTopPools(reader: ClickHouseClient, pools: PoolLookups, fresh
 
   async function load(search: PairSearch, priced: () => Promise<readonly TokenPrice[]>): Promise<LoadedOrder> {
     const prices = await priced()
-    const parameters = {
-      network: search.network.name,
-      tokens: prices.map(({ token }) => token),
-      usd: prices.map(({ usd }) => usd),
-      ...sidesOf(search),
-      sound_usd: SOUND_USD,
-    }
     const read = (only_v3: boolean) =>
-      limited(() => queryRows<TopRow>(reader, TOP_POOLS, { ...parameters, only_v3 })).then(([row]) => topOf(row))
+      limited(() => readFirst({ reader, pools }, search, parametersOf(prices, only_v3)))
     try {
       return { top: await read(false), areAll: true }
     } catch (error) {
@@ -113,30 +112,78 @@ export function openTopPools(reader: ClickHouseClient, pools: PoolLookups, fresh
   }
 }
 
-function topOf(row: TopRow | undefined): Omit<TopOfPair, 'touched'> {
-  const byValue = row?.by_value ?? []
-  const active = byValue.slice(0, MAX_LEADS).flatMap(([, , pool, isActive]) => (isActive ? [pool] : []))
-  const [bySeconds, byVolume] = [row?.by_seconds ?? [], row?.by_volume ?? []].map((rows) =>
-    rows.map(([, pool]) => pool),
-  )
+type OrderSources = { reader: ClickHouseClient; pools: PoolLookups }
+
+async function readFirst(
+  { reader, pools }: OrderSources,
+  search: PairSearch,
+  parameters: PricePlaces,
+): Promise<LoadedOrder['top']> {
+  const sound = areAddresses(search) ? search : await soundSearch(reader, search, parameters)
+  const few = sound === search || sound === undefined ? undefined : await fewPools(pools, sound, CROWDED)
+  if (few) return { ...NO_ORDER, few: few.map(({ listing }) => listing.pool.id) }
+  const statement = sound ? TOP_BY_ADDRESSES : TOP_BY_SYMBOLS
+  const [row] = await queryRows<TopRow>(reader, statement, { ...parameters, ...placesOf(sound ?? search) })
+  return row ? topOf(row) : NO_ORDER
+}
+
+/** A symbol's pools count only from SOUND_USD on, see pair-pools.ts. Undefined where many tokens may have such a pool. */
+async function soundSearch(
+  reader: ClickHouseClient,
+  search: PairSearch,
+  parameters: PricePlaces,
+): Promise<PairSearch | undefined> {
+  const { network, base, quote } = search
+  const places = { ...parameters, ...placesOf(search), limit: MAX_SOUND_TOKENS + 1 }
+  const [row] = await queryRows<{ tokens: Address[] }>(reader, SOUND_TOKENS, places)
+  const tokens = row?.tokens ?? []
+  if (tokens.length > MAX_SOUND_TOKENS) return undefined
+  const names = await queryRows<CurrentName>(reader, CURRENT_NAMES, { network: network.name, tokens })
+  const symbols = new Map(names.map(({ token, symbol }) => [token, symbol.toLowerCase()]))
+  const named = (set: TokenSet) =>
+    set.symbol === '' ? set : addressSet(tokens.filter((token) => (symbols.get(token) ?? set.symbol) === set.symbol))
+  return { network, base: named(base), quote: named(quote) }
+}
+
+const NO_ORDER = { byValue: [], leads: [], few: [], sound: 0 }
+
+function topOf(row: TopRow): LoadedOrder['top'] {
+  const active = row.by_value.slice(0, MAX_LEADS).flatMap(([, , pool, isActive]) => (isActive ? [pool] : []))
+  const [bySeconds, byVolume] = [row.by_seconds, row.by_volume].map((rows) => rows.map(([, pool]) => pool))
   return {
-    byValue: byValue.map(([minusUsd, , pool]) => ({ pool, valueUsd: -minusUsd })),
+    byValue: row.by_value.map(([minusUsd, , pool]) => ({ pool, valueUsd: -minusUsd })),
     leads: [...new Set([...active, ...(bySeconds ?? []), ...(byVolume ?? [])])],
-    count: row?.pools ?? 0,
-    sound: row?.sound ?? 0,
+    few: [],
+    sound: row.sound,
+  }
+}
+
+type PricePlaces = ReturnType<typeof parametersOf>
+
+function parametersOf(prices: readonly TokenPrice[], only_v3: boolean) {
+  return {
+    tokens: prices.map(({ token }) => token),
+    usd: prices.map(({ usd }) => usd),
+    sound_usd: SOUND_USD,
+    only_v3,
   }
 }
 
 /** A side that addresses name is the first one: the statement finds pools by it. */
-function sidesOf({ base, quote }: PairSearch) {
+function placesOf({ network, base, quote }: PairSearch) {
   const [one, other] = base.symbol !== '' && quote !== ANY_TOKEN ? [quote, base] : [base, quote]
   return {
+    network: network.name,
     ones: one.addresses,
     one_symbol: one.symbol,
     others: other.addresses,
     other_symbol: other.symbol,
     any_other: other === ANY_TOKEN,
   }
+}
+
+function areAddresses({ base, quote }: PairSearch): boolean {
+  return base.symbol === '' && quote.symbol === ''
 }
 
 /** One for both directions. */

@@ -12,6 +12,7 @@ CREATE TABLE IF NOT EXISTS pools_by_token
     initial_sqrt_price UInt256,
     token0_decimals    UInt8,                     -- of the lower address of the two
     token1_decimals    UInt8,
+    pool_hash    UInt64 MATERIALIZED sipHash64(pool) CODEC(ZSTD), -- an eighth of an id to read
     version      UInt64,
     is_deleted   UInt8,
     written      DateTime64(3, 'UTC') DEFAULT now64(3),

@@ -31,6 +31,7 @@ describe.skipIf(withoutClickHouse)('durability', () => {
         'owners',
         'pool_balance_hours',
         'pool_balances',
+        'pool_bounds',
         'pool_filters',
         'pools',
         'pools_by_token',

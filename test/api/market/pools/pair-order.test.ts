@@ -11,7 +11,7 @@ describe('the order of a crowded pair', () => {
   let written: TouchedPools
   let loads: ((loaded: LoadedOrder) => void)[]
   let order: PairOrder
-  const loaded = { top: { byValue: [{ pool: LEAD, valueUsd: 1 }], leads: [LEAD], count: 1, sound: 1 }, areAll: true }
+  const loaded = { top: { byValue: [{ pool: LEAD, valueUsd: 1 }], leads: [LEAD], few: [], sound: 1 }, areAll: true }
 
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ['performance'] })
@@ -54,8 +54,8 @@ describe('the order of a crowded pair', () => {
     expect((await order.read()).touched).toHaveLength(16)
     vi.advanceTimersByTime(3_600_000)
     const late = order.read()
-    await answerLoad({ ...loaded, top: { ...loaded.top, count: 7 } })
-    expect((await late).count).toBe(7)
+    await answerLoad({ ...loaded, top: { ...loaded.top, sound: 7 } })
+    expect((await late).sound).toBe(7)
   })
 
   test('does not count pools that it compares anyway', async () => {
