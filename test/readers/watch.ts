@@ -92,10 +92,11 @@ export async function watch({ seed, seconds, faults = FAULT_NAMES, root }: Watch
     const history = historyOf(await messagesOf(service.brokers.addresses, NETWORK), node.blocks)
     const verdict = judge(history, { answers: readers.answers, tips: readers.tips, servedAt: node.servedAt })
     const { refused, unexpected, tips } = readers
-    if (verdict.violations.length > 0)
-      await keepEvidence(service, { injected, tips, states: statesOf(history), violations: verdict.violations })
-    const errors = (['api-1', 'api-2'] as const).flatMap((name) => linesWith(/"level":(50|60)/, service.output(name)))
     const found = linesWith(/"kind":"audit-found"/, service.output('ingest'))
+    const { violations } = verdict
+    if (violations.length + found.length > 0)
+      await keepEvidence(service, { injected, tips, states: statesOf(history), violations, found })
+    const errors = (['api-1', 'api-2'] as const).flatMap((name) => linesWith(/"level":(50|60)/, service.output(name)))
     return {
       ...verdict,
       history,

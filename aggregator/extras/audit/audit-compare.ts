@@ -20,7 +20,7 @@ import type { Endpoints } from '../../../ingest/rpc/endpoints/endpoints.ts'
 import { getHeader } from '../../../ingest/rpc/rpc.ts'
 import type { AuditCounts } from '../../ledger/fact.ts'
 import { type BlockSums, countDifferences, isDifferent, NO_LOGS, storedSums, sumsOf } from './audit-sums.ts'
-import { requireFinalLedger } from './final-ledger.ts'
+import { inFinalLedger } from './final-ledger.ts'
 
 /** Passed from one range to the next. */
 export type ComparisonContext = {
@@ -138,9 +138,8 @@ async function readTruth(
   const differingNow = () => [...new Set([answered, ...otherSums].flatMap((sums) => differingBlocks(sums, stored)))]
   let differing = differingNow()
   if (differing.length > 0 && range.isOfLedger) {
-    await requireFinalLedger(client, endpoints, network, to)
     // The rows may have belonged to a branch that the writer has removed meanwhile.
-    stored = await readStored()
+    stored = await inFinalLedger(client, endpoints, network, to, readStored)
     differing = differingNow()
   }
   const proven = new Map<number, ProvenBlock>()

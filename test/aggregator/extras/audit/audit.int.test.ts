@@ -1,7 +1,7 @@
 /** The audit on real tables: whatever a broken index of logs leaves out or makes up, the tables end as those of a clean listener. */
 import { numberToHex } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { AuditStep } from '../../../../aggregator/extras/audit/audit.ts'
+import { type AuditStep, createAudit } from '../../../../aggregator/extras/audit/audit.ts'
 import { beginRecord, readRecords, writeRecord } from '../../../../aggregator/history/audit-record.ts'
 import { gapsIn, readCoverage, recordCoverage } from '../../../../aggregator/history/coverage.ts'
 import { openJob, openJobs, readJob } from '../../../../aggregator/jobs/job.ts'
@@ -24,6 +24,7 @@ import { DAY_POOL, madeUpHash } from '../../../support/recorded.ts'
 import { rowsOf } from '../../../support/rows.ts'
 import { drawn, inSoak } from '../../../support/sample.ts'
 import { until } from '../../../support/until.ts'
+import { intercepted, queryOf } from '../../statements.ts'
 import {
   DOG,
   DOG_POOL,
@@ -36,6 +37,7 @@ import {
   startNodes,
 } from './audited.ts'
 
+const DIGESTS = queryOf('aggregator/extras/audit/audit_digests.sql')
 const TABLES = ['ticks', 'candles', 'liquidity_changes'] as const
 
 describe.skipIf(withoutClickHouse)('an audit', () => {
@@ -163,6 +165,37 @@ describe.skipIf(withoutClickHouse)('an audit', () => {
     await finish(step)
     expect(await record()).toMatchObject({ omitted: 1, mismatched: 1 })
     await expectClean()
+  })
+
+  test('an audit leaves blocks that the ledger has a second time, after those of a branch that the chain left again', async () => {
+    await listen()
+    const block = FINALIZED - 4
+    const write = (table: string, changes: string, where: string) =>
+      database.client.command({ query: `INSERT INTO ${table} SELECT * REPLACE (${changes}) FROM ${where}` })
+    let reads = 0
+    const client = intercepted(database.client, async (send, _, [request]) => {
+      const { query, query_params } = request as { query: string; query_params?: { first: number; last: number } }
+      if (!DIGESTS.test(query) || !query_params || query_params.last < block) return send()
+      reads += 1
+      // The writer takes the block back while the audit reads the first time, and has stored it again after the second time.
+      if (reads === 1)
+        await write('ticks', 'version + 1 AS version, 1 AS is_deleted', `ticks FINAL WHERE block = ${block}`)
+      const answer = await send()
+      if (reads !== 2) return answer
+      await write('ticks', 'version + 2 AS version', `ticks WHERE block = ${block} AND is_deleted = 0`)
+      await write('blocks', 'version + 2 AS version', `blocks FINAL WHERE number >= ${block}`)
+      return answer
+    })
+    const { endpoints, history } = listening
+    const report = (fact: Listening['facts'][number]) => listening.facts.push(fact)
+    const { signal } = new AbortController()
+    const options = { network: NETWORKS.ethereum, pools: undefined, everyMs: 0, againMs: 0, history, report, signal }
+    const step = createAudit(client, endpoints, options)
+    await expect(finish(step)).rejects.toThrow(/once it has followed the chain/)
+    await finish(step)
+    expect(await record()).toMatchObject({ omitted: 0, mismatched: 0 })
+    expect(await jobs()).toEqual([])
+    expect(accused()).toEqual([])
   })
 
   test('finds an invented swap, and takes it away', async () => {
