@@ -145,11 +145,12 @@ async function distribute(server: ClickHouseClient, { name: cluster, database }:
 
 /**
  * Rows of a pool share a shard in every table, so that joins are local. A table without a pool in its key is sharded by the key's first
- * column, mostly the network: one insert then goes to one shard, and is atomic. A shard's materialized views put the symbols of its pools
- * into its own table: any shard may have a symbol.
+ * column, mostly the network: one insert then goes to one shard, and is atomic. A shard's materialized views put the symbols and the bounds of its
+ * pools into its own tables: any shard may have a symbol or a hash.
  */
 function shardingKey(sortingKey: string): string {
   const columns = sortingKey.split(', ')
   if (columns.includes('pool')) return 'cityHash64(network, pool)'
-  return columns.includes('symbol') ? 'rand()' : `cityHash64(${columns[0]})`
+  const isOfAnyShard = columns.includes('symbol') || columns.includes('pool_hash')
+  return isOfAnyShard ? 'rand()' : `cityHash64(${columns[0]})`
 }

@@ -16,6 +16,7 @@ import type { RangeOverwrite } from '../../ingest/model/message.ts'
 import { NETWORKS } from '../../ingest/model/networks.ts'
 import { startAggregator } from '../aggregator/running.ts'
 import { MARKET_TABLES, tablesOf } from '../aggregator/tables.ts'
+import { Pools } from '../api/body.ts'
 import { minute, NETWORKS_SERVED, POOLS as PAIRS, storeScenario, TIP } from '../api/scenario.ts'
 import { type Service, startService } from '../api/service.ts'
 import { tellStory } from '../chaos/story.ts'
@@ -23,6 +24,7 @@ import { randomOf } from '../simulation/random.ts'
 import { run, type Script, temporaryFolder } from '../support/candlepool.ts'
 import { POOLS } from '../support/chain.ts'
 import { withoutClickHouse } from '../support/clickhouse.ts'
+import { insertMany } from '../support/pool-rows.ts'
 import { inSoak } from '../support/sample.ts'
 import { type Shards, startShards } from '../support/shards.ts'
 import { until } from '../support/until.ts'
@@ -134,6 +136,33 @@ describe.skipIf(withoutClickHouse)('over two shards', () => {
     const each = tables.map((table) => `SELECT network, pool, _shard_num AS shard FROM ${table}`)
     const query = `SELECT toString(groupUniqArray(shard)) AS shards FROM (${each.join(' UNION ALL ')}) GROUP BY network, pool`
     expect(new Set(await rowsOf(over, query))).toEqual(new Set(['{"shards":"[1]"}', '{"shards":"[2]"}']))
+  })
+
+  test('a symbol of many tokens has its valuable pools of both', async () => {
+    const { address, symbol } = PAIRS.main.token1
+    for (const { owner } of [single, over]) {
+      await storeScenario(owner)
+      await insertMany(owner, { symbol: 'MANY', tokens: 200, pools: 200, other: [address, symbol] })
+      await owner.command({
+        query: `INSERT INTO pool_balance_hours (network, pool, hour, block, balance0, balance1, version, is_deleted)
+          SELECT network, pool, toStartOfHour(time), block, 1, if(cityHash64(pool) % 8 = 0, 20e18, 1), version, 0 FROM pools
+          WHERE network = 'ethereum' AND token0_symbol = 'MANY'`,
+      })
+    }
+    const sound = await rowsOf(
+      over,
+      `SELECT pool AS id, toString(any(_shard_num)) AS shard FROM pools WHERE token0_symbol = 'MANY' AND cityHash64(pool) % 8 = 0 GROUP BY pool`,
+    )
+    expect(new Set(sound.map((row) => JSON.parse(row).shard))).toEqual(new Set(['1', '2']))
+    const ids = sound.map((row) => JSON.parse(row).id as string).toSorted()
+    for (const store of [single, over]) {
+      const { body } = await (await serve(store)).get('/v0/pools?symbol=MANY-WETH')
+      expect(
+        Pools.parse(body)
+          .data.map(({ id }) => id)
+          .toSorted(),
+      ).toEqual(ids)
+    }
   })
 
   test('every question has the same answer', { ...inSoak, timeout: 240_000 }, async () => {
