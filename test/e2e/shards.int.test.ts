@@ -16,7 +16,7 @@ import type { RangeOverwrite } from '../../ingest/model/message.ts'
 import { NETWORKS } from '../../ingest/model/networks.ts'
 import { startAggregator } from '../aggregator/running.ts'
 import { MARKET_TABLES, tablesOf } from '../aggregator/tables.ts'
-import { Pools } from '../api/body.ts'
+import { Candles, Pools } from '../api/body.ts'
 import { minute, NETWORKS_SERVED, POOLS as PAIRS, storeScenario, TIP } from '../api/scenario.ts'
 import { type Service, startService } from '../api/service.ts'
 import { tellStory } from '../chaos/story.ts'
@@ -165,6 +165,15 @@ describe.skipIf(withoutClickHouse)('over two shards', () => {
     }
   })
 
+  test('candles that the store merges are those of a single server', async () => {
+    for (const { owner } of [single, over]) await storeScenario(owner)
+    const question = `/v0/candles?pool=${PAIRS.main.id}&interval=86399s&limit=5`
+    const [alone, both] = await Promise.all([serve(single), serve(over)])
+    const { body } = await alone.get(question)
+    expect(Candles.parse(body).data.length).toBeGreaterThan(0)
+    expect((await both.get(question)).body).toEqual(body)
+  })
+
   test('every question has the same answer', { ...inSoak, timeout: 240_000 }, async () => {
     for (const { owner } of [single, over]) await storeScenario(owner)
     await expectSameRows()
@@ -224,9 +233,10 @@ describe.skipIf(withoutClickHouse)('over two shards', () => {
 
   test('the rows of a single server are brought over', inSoak, async () => {
     const old = await startShards(1)
+    const next = await startShards(2, [Number(old.address.split(':')[1])])
     const { username, password, database } = old.config
     const from = await openStore({ store: { ...old.config, cluster: undefined } }, '', () => {})
-    const to = await openStore({ store: { ...shards.config, database: 'moved' } }, '', () => {})
+    const to = await openStore({ store: { ...next.config, database: 'moved' } }, '', () => {})
     await storeScenario(from.owner)
     const tables = await rowsOf(
       from,
@@ -246,6 +256,7 @@ describe.skipIf(withoutClickHouse)('over two shards', () => {
       expect.fail(JSON.stringify(wrong))
     await to.close()
     await from.close()
+    await next.stop()
     await old.stop()
   })
 

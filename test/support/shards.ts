@@ -29,7 +29,8 @@ const CLUSTER = 'market'
 /** One user for all shards: that is what a cluster's clients know. */
 const USERNAME = 'owner'
 
-export async function startShards(count: number): Promise<Shards> {
+/** `further`: ports of other servers that they ask. */
+export async function startShards(count: number, further: readonly number[] = []): Promise<Shards> {
   const folder = await temporaryFolder()
   const ports = await freePorts(2 * count)
   const [tcpPorts, httpPorts] = [ports.slice(0, count), ports.slice(count)]
@@ -54,7 +55,7 @@ export async function startShards(count: number): Promise<Shards> {
     )
     const xml = `<tcp_port>${tcpPorts[index]}</tcp_port>
       <remote_servers><${CLUSTER}>${shards.join('')}</${CLUSTER}></remote_servers>`
-    return { xml, ports: [...tcpPorts, ...doors.map(({ port }) => port)] }
+    return { xml, ports: [...tcpPorts, ...doors.map(({ port }) => port), ...further] }
   }
   const start = async (index: number) => {
     const port = httpPorts[index]

@@ -9,14 +9,9 @@ WITH
     intDiv(start, coarser) * coarser                                 AS coarser_start
 SELECT
     toUInt32(intDiv(start, width) * width) AS bucket,
-    argMin(c.open, c.time)        AS open,
-    max(c.high)                   AS high,
-    min(c.low)                    AS low,
-    argMax(c.close, c.time)       AS close,
-    argMin(c.spot_open, c.time)   AS spot_open,
-    max(c.spot_high)              AS spot_high,
-    min(c.spot_low)               AS spot_low,
-    argMax(c.spot_close, c.time)  AS spot_close,
+    -- Names of their own: over shards, ClickHouse takes the name of a computed column for its expression.
+    [argMin(c.open, c.time), max(c.high), min(c.low), argMax(c.close, c.time)]                     AS execution,
+    [argMin(c.spot_open, c.time), max(c.spot_high), min(c.spot_low), argMax(c.spot_close, c.time)] AS spot,
     toString(sum(c.volume0))      AS volume0,
     toString(sum(c.volume1))      AS volume1,
     toString(sum(c.trades))       AS trades

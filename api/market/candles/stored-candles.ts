@@ -54,8 +54,12 @@ export async function readStoredCandles(
   }
 }
 
-type MergedRow = Record<'bucket' | `${'' | 'spot_'}${'open' | 'high' | 'low' | 'close'}`, number> &
-  Record<'volume0' | 'volume1' | 'trades', string>
+/** Open, high, low and close. */
+type OpenToClose = readonly [number, number, number, number]
+type MergedRow = { bucket: number; execution: OpenToClose; spot: OpenToClose } & Record<
+  'volume0' | 'volume1' | 'trades',
+  string
+>
 
 async function mergeInStore(
   reader: ClickHouseClient,
@@ -71,10 +75,7 @@ async function mergeInStore(
 }
 
 function fromRow(row: MergedRow, price: PriceKind, forward: boolean): FoldedCandle {
-  const { bucket, open, high, low, close } = row
-  const prices =
-    price === 'spot'
-      ? { open: row.spot_open, high: row.spot_high, low: row.spot_low, close: row.spot_close }
-      : { open, high, low, close }
-  return { bucket, ...prices, volume: BigInt(forward ? row.volume1 : row.volume0), trades: Number(row.trades) }
+  const { bucket, volume0, volume1, trades } = row
+  const [open, high, low, close] = price === 'spot' ? row.spot : row.execution
+  return { bucket, open, high, low, close, volume: BigInt(forward ? volume1 : volume0), trades: Number(trades) }
 }
