@@ -1,6 +1,7 @@
 -- The first pools of a network between two sets of tokens, in one row: by value, by value times the seconds that it was there, and by volume.
 -- A position is valued at the pool's last price, a v3 pool by its newest balance. A pool that led the pair years ago is found by
--- its seconds: to push it out takes as much money for as long. `usd` runs alongside `tokens`: dollars a raw unit. Hashes of ids are the keys of joins: ids are three to five times as long.
+-- its seconds: to push it out takes as much money for as long. `usd` runs alongside `tokens`: dollars a raw unit. Hashes of ids are the keys
+-- of joins: ids are three to five times as long.
     , -- After sighted-by-addresses.sql or sighted-by-symbols.sql.
     of_pair AS (SELECT pool FROM sighted),
     listed AS
