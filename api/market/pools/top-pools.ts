@@ -119,30 +119,45 @@ async function readFirst(
   search: PairSearch,
   parameters: PricePlaces,
 ): Promise<LoadedOrder['top']> {
-  const sound = areAddresses(search) ? search : await soundSearch(reader, search, parameters)
-  const few = sound === search || sound === undefined ? undefined : await fewPools(pools, sound, CROWDED)
+  const order = async (statement: string, of: PairSearch) => {
+    const [row] = await queryRows<TopRow>(reader, statement, { ...parameters, ...placesOf(of) })
+    return row ? topOf(row) : NO_ORDER
+  }
+  if (areAddresses(search)) return order(TOP_BY_ADDRESSES, search)
+  const tokens = await soundTokens(reader, search, parameters)
+  if (tokens.length > MAX_SOUND_TOKENS) return order(TOP_BY_SYMBOLS, search)
+  // Pools of tokens that had the symbol before are among them: where matches are read, the present names count.
+  const few = await fewPools(pools, amongTokens(search, tokens), CROWDED)
   if (few) return { ...NO_ORDER, few: few.map(({ listing }) => listing.pool.id) }
-  const statement = sound ? TOP_BY_ADDRESSES : TOP_BY_SYMBOLS
-  const [row] = await queryRows<TopRow>(reader, statement, { ...parameters, ...placesOf(sound ?? search) })
-  return row ? topOf(row) : NO_ORDER
+  return order(TOP_BY_ADDRESSES, await namedNow(reader, search, tokens))
 }
 
-/** A symbol's pools count only from SOUND_USD on, see pair-pools.ts. Undefined where many tokens may have such a pool. */
-async function soundSearch(
+/** A symbol's pools count only from SOUND_USD on, see pair-pools.ts: the tokens of such pools, more than MAX_SOUND_TOKENS where there are many. */
+async function soundTokens(
   reader: ClickHouseClient,
   search: PairSearch,
   parameters: PricePlaces,
-): Promise<PairSearch | undefined> {
-  const { network, base, quote } = search
+): Promise<readonly Address[]> {
   const places = { ...parameters, ...placesOf(search), limit: MAX_SOUND_TOKENS + 1 }
   const [row] = await queryRows<{ tokens: Address[] }>(reader, SOUND_TOKENS, places)
-  const tokens = row?.tokens ?? []
-  if (tokens.length > MAX_SOUND_TOKENS) return undefined
-  const names = await queryRows<CurrentName>(reader, CURRENT_NAMES, { network: network.name, tokens })
+  return row?.tokens ?? []
+}
+
+/** The search with these tokens in place of a symbol. */
+function amongTokens(
+  { network, base, quote }: PairSearch,
+  tokens: readonly Address[],
+  isCalled: (token: Address, symbol: string) => boolean = () => true,
+): PairSearch {
+  const among = (set: TokenSet) =>
+    set.symbol === '' ? set : addressSet(tokens.filter((token) => isCalled(token, set.symbol)))
+  return { network, base: among(base), quote: among(quote) }
+}
+
+async function namedNow(reader: ClickHouseClient, search: PairSearch, tokens: readonly Address[]): Promise<PairSearch> {
+  const names = await queryRows<CurrentName>(reader, CURRENT_NAMES, { network: search.network.name, tokens })
   const symbols = new Map(names.map(({ token, symbol }) => [token, symbol.toLowerCase()]))
-  const named = (set: TokenSet) =>
-    set.symbol === '' ? set : addressSet(tokens.filter((token) => (symbols.get(token) ?? set.symbol) === set.symbol))
-  return { network, base: named(base), quote: named(quote) }
+  return amongTokens(search, tokens, (token, symbol) => (symbols.get(token) ?? symbol) === symbol)
 }
 
 const NO_ORDER = { byValue: [], leads: [], few: [], sound: 0 }

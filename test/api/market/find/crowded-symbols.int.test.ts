@@ -126,6 +126,50 @@ describe.skipIf(withoutClickHouse)('a symbol of many tokens', () => {
     expect(JSON.stringify(untrusted.body)).toContain('too little to be trusted')
   })
 
+  test('has no pool of a token that was renamed from it, few or many', async () => {
+    const [few, many] = ['GONE', 'LOST'].map((symbol, place) =>
+      Array.from({ length: 150 }, (_, number) =>
+        poolWith(
+          tokenOf(symbol, `${3 + place}e${number.toString(16).padStart(6, '0')}`),
+          `f${place}${number.toString(16)}`,
+          0,
+        ),
+      ),
+    ) as [Pool[], Pool[]]
+    const held = [...few.slice(0, 2), ...many.slice(0, 50)]
+    await write([
+      block(145, LAST + 1, {
+        pools: [...few, ...many],
+        liquidity: held.map((pool) => liquidity(pool, logs++, -60, 60, 10n ** 22n)),
+      }),
+    ])
+    const renamed = [few[0], many[0]].map((pool) =>
+      pool?.token0.address === WETH.address ? pool.token1 : pool?.token0,
+    )
+    await database.client.insert({
+      table: 'token_names',
+      values: renamed.map((token) => ({
+        network: 'ethereum',
+        token: token?.address,
+        symbol: 'ELSE',
+        name: 'Else',
+        former: [token?.symbol],
+        block: 145,
+      })),
+      format: 'JSONEachRow',
+    })
+    const { service } = await open()
+    const shown = async (symbol: string) =>
+      (await poolsAt(service, `/v0/pools?symbol=${symbol}-WETH`)).map(({ id }) => id).toSorted()
+    expect(await shown('GONE')).toEqual([few[1]?.id])
+    expect(await shown('LOST')).toEqual(
+      many
+        .slice(1, 50)
+        .map(({ id }) => id)
+        .toSorted(),
+    )
+  })
+
   test('has the one pool of value among a thousand with huge positions of their own token, out of range', async () => {
     const copies = Array.from({ length: MANY }, (_, number) =>
       poolWith(tokenOf('FAKE', `0f${number.toString(16).padStart(6, '0')}`), `d${number.toString(16)}`, 0),
