@@ -1,5 +1,6 @@
 /** Rows of an answer in the format RowBinary: hex texts and JSON would take both processes three times as long. */
 import type { Hex } from 'viem'
+import type { RepeatedBytes } from '../../ingest/lib/hex-bytes.ts'
 
 /** Each row begins with it: the text of an error in the place of a row does not. */
 export const ROW_MARK = 1
@@ -20,15 +21,19 @@ const written = Buffer.alloc(2 + 2 * SHORT, '0x')
 const pairs = new Uint16Array(written.buffer, written.byteOffset, 1 + SHORT)
 
 /** One flat string: `0x` joined to the digits would be copied again by its first reader. */
-function hexOf(bytes: Buffer, from: number, length: number): Hex {
+export function hexOf(bytes: Buffer, from: number, length: number): Hex {
   if (length > SHORT) return `0x${bytes.toString('hex', from, from + length)}`
   for (let index = 0; index < length; index++) pairs[index + 1] = DIGITS[bytes[from + index] ?? 0] ?? 0
   return written.toString('latin1', 0, 2 + 2 * length) as Hex
 }
 
+/** A string where it lies, in the memory that rows are read from. */
+export type BytesAt = { bytes: Buffer; view: DataView; at: number; length: number }
+
 /** Reads the values of a row one after another. Numbers are doubles, which have all integers up to 2^53. */
 export class RowReader {
   #bytes: Buffer = Buffer.alloc(0)
+  #view: DataView = new DataView(new ArrayBuffer(0))
   #at = 0
 
   number(): number {
@@ -42,7 +47,23 @@ export class RowReader {
   }
 
   hexOrNull(): Hex | null {
-    return this.#bytes[this.#next(1)] === 1 ? null : this.hex()
+    return this.#isNull() ? null : this.hex()
+  }
+
+  /** A string as hex digits, of which most have the length of `texts`. */
+  repeated(texts: RepeatedBytes): Hex {
+    const length = this.#length()
+    const at = this.#next(length)
+    return length === texts.length ? texts.read(this.#bytes, this.#view, at) : hexOf(this.#bytes, at, length)
+  }
+
+  repeatedOrNull(texts: RepeatedBytes): Hex | null {
+    return this.#isNull() ? null : this.repeated(texts)
+  }
+
+  bytes(): BytesAt {
+    const length = this.#length()
+    return { bytes: this.#bytes, view: this.#view, at: this.#next(length), length }
   }
 
   text(): string {
@@ -54,6 +75,7 @@ export class RowReader {
   rowsOf<Row>(bytes: Buffer, read: (reader: RowReader) => Row): { rows: Row[]; rest: Buffer } {
     const rows: Row[] = []
     this.#bytes = bytes
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
     this.#at = 0
     let end = 0
     try {
@@ -67,6 +89,10 @@ export class RowReader {
       if (error !== CUT) throw error
     }
     return { rows, rest: bytes.subarray(end) }
+  }
+
+  #isNull(): boolean {
+    return this.#bytes[this.#next(1)] === 1
   }
 
   /** Seven bits a byte, the lowest first. */

@@ -48,7 +48,7 @@ export async function* rangesOf(
         ;[block, digits, blockHash, blockNumber] = [number, 0, header.hash, `0x${number.toString(16)}`]
       }
       index = logIndex
-      digits += LOG_DIGITS + log.data.length
+      digits += digitsOf(log)
       if (digits > MAX_BLOCK_DIGITS)
         throw new SourceRefused(`${name}: block ${number} has more logs than fit into a block.`)
       log.blockHash = blockHash
@@ -58,6 +58,11 @@ export async function* rangesOf(
     }
   }
   while (next.from <= to) yield next.end(Math.min(to, next.from + MAX_RANGE_BLOCKS - 1))
+}
+
+function digitsOf(log: RpcLog): number {
+  // Data that is still bytes would become a text.
+  return LOG_DIGITS + (log.bytes ? 2 * log.bytes.dataLength : log.data.length)
 }
 
 function outOfOrder(name: string, block: number, index: number, number: number, logIndex: number): SourceRefused {
@@ -94,7 +99,7 @@ class NextRange {
 
   add(log: RpcLog): void {
     this.#logs.push(log)
-    this.#digits += LOG_DIGITS + log.data.length
+    this.#digits += digitsOf(log)
   }
 
   /** `to`: its last block. The next range begins behind it. */

@@ -1,6 +1,6 @@
 /** Rows of the files: ClickHouse parses and filters them, and each faulty one is refused with the name of its file. */
 import { openAsBlob } from 'node:fs'
-import type { Address, Hash, Hex } from 'viem'
+import type { Hash } from 'viem'
 import { loadSql } from '../../aggregator/store/store.ts'
 import type { BlockRange } from '../../ingest/model/block-range.ts'
 import { SourceRefused } from '../../ingest/model/errors.ts'
@@ -9,6 +9,7 @@ import type { OwnerAccess } from '../clickhouse/store.ts'
 import type { RowReader } from './binary-rows.ts'
 import { type CryoFile, type CryoFolder, nameOfFile, overlapping, stateOf } from './cryo-files.ts'
 import { NO_PARENT } from './file-checks.ts'
+import { FileLog } from './file-log.ts'
 import { structureOf } from './parquet-columns.ts'
 import { askFile, isTooLarge, isUnreadable } from './parquet-query.ts'
 
@@ -39,17 +40,9 @@ export function readLogs(reading: FileReading, file: CryoFile, blocks: BlockRang
 
 /** In the order of file_logs.sql. */
 function logRow(row: RowReader): LogRow {
-  const [number, index] = [row.number(), row.number()]
-  const [transactionHash, address] = [row.hex(), row.hex() as Address]
-  const topics: Hex[] = []
-  for (let place = 0; place < 4; place++) {
-    const topic = row.hexOrNull()
-    if (topic !== null) topics.push(topic)
-  }
-  const data = row.hex()
-  const logIndex: Hex = `0x${index.toString(16)}`
-  const log: RpcLog = { address, topics, data, blockNumber: '0x', blockHash: '0x', transactionHash, logIndex }
-  return { number, index, log, fault: row.text() }
+  const number = row.number()
+  const index = row.number()
+  return { number, index, log: new FileLog(row, index), fault: row.text() }
 }
 
 type HeaderRow = Header & { fault: string }

@@ -14,7 +14,7 @@ import {
 import { isHexText, numberIn, quantity, wrongDigits } from '../lib/hex-bytes.ts'
 import type { PoolId } from '../model/pool.ts'
 import type { TickColumns } from '../model/tick.ts'
-import type { RpcLog } from '../rpc/rpc.ts'
+import type { LogBytes, RpcLog } from '../rpc/rpc.ts'
 import type { PluginFee } from './event.ts'
 
 /** A Swap as venues write it. `isV4`: the pool is a topic, amounts are the taker's view, and the sixth word is the fee. */
@@ -32,6 +32,7 @@ const text = Buffer.alloc(PREFIX + MAX_WORDS * WORD_DIGITS)
 const view = new DataView(text.buffer, text.byteOffset, text.length)
 const lanes = new Uint32Array(WORD_LANES)
 const FEE_BITS = 0xffffff
+const WORD_BYTES = 32
 
 export class SwapRows {
   /** Prices, times and the fees of v3 are 0; `pool` is a place in `pools` here. Rows from `length` on are not valid. */
@@ -66,12 +67,12 @@ export class SwapRows {
 
   /** Writes the row at `length`; false where the log is no such swap, or has capitals. */
   write(log: RpcLog, { words, isV4 = false, hasPluginFees = false }: SwapLayout): boolean {
-    const { topics, data } = log
+    const { topics, bytes } = log
     const sender = topics[isV4 ? 2 : 1]
     const pool = isV4 ? topics[1] : log.address
     if (topics.length !== 3 || sender === undefined || pool === undefined) return false
-    if (data.length !== PREFIX + words * WORD_DIGITS) return false
-    text.write(data, 'latin1')
+    const readWord = bytes ? binaryWords(bytes, words) : textWords(log.data, words)
+    if (!readWord) return false
     const row = this.length
     const { amount0, amount1, sqrtPrice, liquidity, poolTick, fee } = this.columns
     const at = row * WORD_LANES
@@ -94,7 +95,8 @@ export class SwapRows {
     else if (this.plugins.size > 0) this.plugins.delete(row)
     this.columns.logIndex[row] = quantity(log.logIndex)
     this.columns.pool[row] = this.#placeOf(pool)
-    this.#writeHash(row, log.transactionHash)
+    if (bytes) this.#copyHash(row, bytes)
+    else this.#writeHash(row, log.transactionHash)
     return this.#writeSender(row, sender)
   }
 
@@ -118,6 +120,12 @@ export class SwapRows {
       this.#hash = hash
     }
     this.#hashRow = row
+  }
+
+  #copyHash(row: number, { view, transactionHash }: LogBytes): void {
+    const at = row * HASH_BYTES
+    for (let byte = 0; byte < HASH_BYTES; byte += 4)
+      this.#hashes.setInt32(at + byte, view.getInt32(transactionHash + byte))
   }
 
   #writeSender(row: number, topic: string): boolean {
@@ -147,8 +155,34 @@ const NEGATIVE_PADDING = 0x66666666
 /** It changes no digit below 10. */
 const TO_LOWER_CASE = 0x20202020
 
-/** The lowest `count` lanes of a word of `text`; 0 where all of the word is lower-case hex. Most lanes are padding. */
-function readWord(word: number, to: Uint32Array, at: number, count: number): number {
+/** Reads the lowest `count` lanes of a word; 0 where all of it could be read. */
+type WordReader = (word: number, to: Uint32Array, at: number, count: number) => number
+
+/** The words of these bytes; undefined where there are not so many. The reader is valid until the next call. */
+function binaryWords(bytes: LogBytes, words: number): WordReader | undefined {
+  if (bytes.dataLength !== words * WORD_BYTES) return undefined
+  binary = bytes
+  return readBinaryWord
+}
+
+let binary: LogBytes = { view, transactionHash: 0, data: 0, dataLength: 0 }
+
+function readBinaryWord(word: number, to: Uint32Array, at: number, count: number): number {
+  const { view, data } = binary
+  let lowest = data + (word + 1) * WORD_BYTES - 4
+  for (let lane = 0; lane < count; lane++, lowest -= 4) to[at + lane] = view.getUint32(lowest)
+  return 0
+}
+
+/** The words of this text; undefined where there are not so many. The reader is valid until the next call. */
+function textWords(data: Hex, words: number): WordReader | undefined {
+  if (data.length !== PREFIX + words * WORD_DIGITS) return undefined
+  text.write(data, 'latin1')
+  return readTextWord
+}
+
+/** 0 where all of the word is lower-case hex. Most lanes are padding. */
+function readTextWord(word: number, to: Uint32Array, at: number, count: number): number {
   let wrong = 0
   let digits = PREFIX + word * WORD_DIGITS
   for (let lane = WORD_LANES - 1; lane >= 0; lane--, digits += LANE_DIGITS) {

@@ -57,27 +57,26 @@ export function copyOf<T extends string>(ascii: T): T {
 const SLOT_BITS = 12
 const SLOTS = 2 ** SLOT_BITS
 
-/**
- * Texts `0x…` of so many digits that repeat, each as one string: a place in a table that a newer text takes over. The strings are copies, and keep
- * no answer in memory.
- */
-export class RepeatedHex {
-  readonly #digits: number
+/** Texts of so many bytes that repeat, each as one string: a place in a table that a newer text takes over. The strings keep no answer in memory. */
+abstract class RepeatedTexts<Text extends Hex | undefined> {
+  readonly length: number
   readonly #lanes: number
   readonly #words: Int32Array
   readonly #texts = new Array<Hex | undefined>(SLOTS).fill(undefined)
 
-  /** `digits`: a multiple of 4, and 12 at least. */
-  constructor(digits: number) {
-    this.#digits = digits
-    this.#lanes = digits / 4
+  /** `length`: in bytes, a multiple of 4, and 12 at least. */
+  constructor(length: number) {
+    this.length = length
+    this.#lanes = length / 4
     this.#words = new Int32Array(SLOTS * this.#lanes)
   }
 
-  /** The text whose digits are at `at`, after `0x`; undefined where they are not in lower case, or none. `view` is that of `bytes`. */
-  read(bytes: Buffer, view: DataView, at: number): Hex | undefined {
+  protected abstract textAt(bytes: Buffer, view: DataView, at: number): Text
+
+  /** The text of the bytes at `at`. `view` is that of `bytes`. */
+  read(bytes: Buffer, view: DataView, at: number): Hex | Text {
     const lanes = this.#lanes
-    const last = at + this.#digits
+    const last = at + this.length
     // The last digits differ in padded words, too.
     const mixed =
       Math.imul(view.getInt32(last - 4, true), 0x9e3779b1) ^
@@ -93,13 +92,27 @@ export class RepeatedHex {
     return this.#learn(slot, bytes, view, at)
   }
 
-  #learn(slot: number, bytes: Buffer, view: DataView, at: number): Hex | undefined {
-    const end = at + this.#digits
-    if (!isHexText(view, at, end)) return undefined
+  #learn(slot: number, bytes: Buffer, view: DataView, at: number): Text {
+    const text = this.textAt(bytes, view, at)
+    if (text === undefined) return text
     const lanes = this.#lanes
     for (let lane = 0; lane < lanes; lane++) this.#words[slot * lanes + lane] = view.getInt32(at + lane * 4, true)
-    const text = bytes.toString('latin1', at - 2, end) as Hex
     this.#texts[slot] = text
     return text
+  }
+}
+
+/** From their digits, which `0x` is before; undefined where they are not in lower case, or none. */
+export class RepeatedHex extends RepeatedTexts<Hex | undefined> {
+  protected override textAt(bytes: Buffer, view: DataView, at: number): Hex | undefined {
+    const end = at + this.length
+    return isHexText(view, at, end) ? (bytes.toString('latin1', at - 2, end) as Hex) : undefined
+  }
+}
+
+/** From the bytes that they are the digits of. */
+export class RepeatedBytes extends RepeatedTexts<Hex> {
+  protected override textAt(bytes: Buffer, _view: DataView, at: number): Hex {
+    return `0x${bytes.toString('hex', at, at + this.length)}`
   }
 }

@@ -8,6 +8,9 @@ import { FALLBACK_FINALITY_BLOCKS, type Finality } from './finality.ts'
 import { BadAnswer, classify, isNodeError } from './rpc-error.ts'
 import { voiceOf } from './voice.ts'
 
+/** Bytes of a log, in the memory that they were read into; `view` is that of all of it. */
+export type LogBytes = { view: DataView; transactionHash: number; data: number; dataLength: number }
+
 export type RpcLog = {
   address: Address
   topics: readonly Hex[]
@@ -19,6 +22,8 @@ export type RpcLog = {
   /** Sent by newer nodes; where absent, also for old blocks, the header is read. */
   blockTimestamp?: Hex | null
   removed?: boolean
+  /** Where the log was read as bytes: `transactionHash` and `data` are made of them when they are asked for. */
+  bytes?: LogBytes
 }
 
 export type Header = {

@@ -18,28 +18,42 @@ import type { RpcLog } from '../../../ingest/rpc/rpc.ts'
 import { ALGEBRA_TOPICS } from '../../../ingest/venues/algebra.ts'
 import { pancake } from '../../../ingest/venues/pancake.ts'
 import { type Random, randomOf } from '../../simulation/random.ts'
+import { asFileLogs } from '../../support/file-logs.ts'
 import { madeUpHash, recordedBlock, recordedDay } from '../../support/recorded.ts'
 import { startRecordedDay } from '../../support/recorded-day.ts'
 import { sample } from '../../support/sample.ts'
 import { freshSeed } from '../../support/seeds.ts'
 
-/** Both forms of one range, by two assemblers that have seen the same before. */
-class Both {
-  readonly facts: [IngestFact[], IngestFact[]] = [[], []]
+/** One range as objects, as columns from texts and as columns from bytes, by assemblers that have seen the same before. */
+class Forms {
+  readonly #facts: [IngestFact[], IngestFact[], IngestFact[]] = [[], [], []]
   readonly #objects: Assembler
-  readonly #columns: Assembler
+  readonly #texts: Assembler
+  readonly #bytes: Assembler
 
   constructor(make: (report: (fact: IngestFact) => void) => Assembler) {
-    this.#objects = make((fact) => this.facts[0].push(fact))
-    this.#columns = make((fact) => this.facts[1].push(fact))
+    this.#objects = make((fact) => this.#facts[0].push(fact))
+    this.#texts = make((fact) => this.#facts[1].push(fact))
+    this.#bytes = make((fact) => this.#facts[2].push(fact))
   }
 
   async expectSame(logs: readonly RpcLog[], headers: readonly BlockHeader[]): Promise<TickColumns> {
     const objects = await this.#objects.assemble(logs, headers)
-    const { blocks, ticks } = await this.#columns.assembleColumns(logs, headers)
-    expect(blocks).toEqual(objects.map((block) => ({ ...block, ticks: [] })))
-    expect(this.facts[1]).toEqual(this.facts[0])
     const expected = columnsOf(objects)
+    const blocks = objects.map((block) => ({ ...block, ticks: [] }))
+    for (const content of [
+      await this.#texts.assembleColumns(logs, headers),
+      await this.#bytes.assembleColumns(asFileLogs(logs), headers),
+    ]) {
+      expect(content.blocks).toEqual(blocks)
+      this.#expectColumns(content.ticks, expected)
+    }
+    expect(this.#facts[1]).toEqual(this.#facts[0])
+    expect(this.#facts[2]).toEqual(this.#facts[0])
+    return expected
+  }
+
+  #expectColumns(ticks: TickColumns, expected: TickColumns): void {
     for (const name of Object.keys(expected) as (keyof TickColumns)[]) {
       const [ours, theirs] = [ticks[name], expected[name]]
       const isSame = ArrayBuffer.isView(ours) && ArrayBuffer.isView(theirs) && bytesOf(ours).equals(bytesOf(theirs))
@@ -47,15 +61,14 @@ class Both {
       if (ArrayBuffer.isView(ours) && !isSame) expectSameTicks(ticks, expected)
       if (!isSame) expect(ours).toEqual(theirs)
     }
-    return ticks
   }
 
   rollBack(block: number): void {
-    for (const assembler of [this.#objects, this.#columns]) assembler.rollBack(block)
+    for (const assembler of [this.#objects, this.#texts, this.#bytes]) assembler.rollBack(block)
   }
 
   finalize(block: number): void {
-    for (const { usd } of [this.#objects, this.#columns]) usd.finalize(block)
+    for (const { usd } of [this.#objects, this.#texts, this.#bytes]) usd.finalize(block)
   }
 }
 
@@ -244,7 +257,7 @@ function rangeOf(random: Random, pools: readonly Pool[], first: number, swaps: n
 const RANGES = 20
 const SWAPS_TOTAL = sample('SWAPS', 100_000, 1_000_000)
 
-test('ranges of random swaps are the same in both forms', { timeout: 1_800_000 }, async () => {
+test('ranges of random swaps are the same in all forms', { timeout: 1_800_000 }, async () => {
   const seed = freshSeed('simulation')
   let ticks = 0
   for (let run = 0; ticks < SWAPS_TOTAL; run++) {
@@ -256,13 +269,13 @@ test('ranges of random swaps are the same in both forms', { timeout: 1_800_000 }
     const stored = async (ids: readonly PoolId[]) => ids.flatMap((id) => (unknown.has(id) ? [] : (known.get(id) ?? [])))
     // It knows no other pool and no fee.
     const endpoints = { run: async () => [], maxBlocks: () => 50_000, narrow: () => {} } as unknown as Endpoints
-    const both = new Both((report) => createAssembler(endpoints, network, wanted, report, stored))
+    const forms = new Forms((report) => createAssembler(endpoints, network, wanted, report, stored))
     let first = 1_000
     for (let range = 0; range < RANGES; range++) {
       const { logs, headers, last } = rangeOf(random, pools, first, random.between(0, 600), range === 0)
-      ticks += (await both.expectSame(logs, headers)).length
-      if (random.chance(0.2)) both.rollBack(first - 1)
-      both.finalize(last)
+      ticks += (await forms.expectSame(logs, headers)).length
+      if (random.chance(0.2)) forms.rollBack(first - 1)
+      forms.finalize(last)
       first = last + 1
     }
   }
@@ -275,18 +288,21 @@ const headersOf = (logs: readonly RpcLog[]) =>
     timestamp: Number(log.blockTimestamp ?? 1_700_000_000),
   }))
 
-describe('recorded swaps are the same in both forms', () => {
+describe('recorded swaps are the same in all forms', () => {
   test('of a day', async () => {
     const rpc = await startRecordedDay()
     const { endpoints } = connectChain([rpc.url], { headerProof: 'off' })
-    const both = new Both((report) => createAssembler(endpoints, ethereum, undefined, report))
+    const forms = new Forms((report) => createAssembler(endpoints, ethereum, undefined, report))
     const logs = recordedDay()
     const blocks = headersOf(logs)
     const middle = blocks[Math.floor(blocks.length / 2)]?.number ?? 0
     const isLate = ({ blockNumber }: RpcLog) => Number(blockNumber) > middle
     const early = logs.filter((log) => !isLate(log))
     const late = logs.filter(isLate)
-    const [one, other] = [await both.expectSame(early, headersOf(early)), await both.expectSame(late, headersOf(late))]
+    const [one, other] = [
+      await forms.expectSame(early, headersOf(early)),
+      await forms.expectSame(late, headersOf(late)),
+    ]
     expect(one.length + other.length).toBe(6_046)
     await rpc.stop()
   })
@@ -307,7 +323,7 @@ describe('recorded swaps are the same in both forms', () => {
       }
     })
     const stored = async (ids: readonly PoolId[]) => ids.flatMap((id) => pools.find((pool) => pool.id === id) ?? [])
-    const both = new Both((report) => createAssembler({} as Endpoints, ethereum, undefined, report, stored))
-    expect((await both.expectSame(logs, headersOf(logs))).length).toBe(15)
+    const forms = new Forms((report) => createAssembler({} as Endpoints, ethereum, undefined, report, stored))
+    expect((await forms.expectSame(logs, headersOf(logs))).length).toBe(15)
   })
 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { copyOf, isHexText, nibblesIn, RepeatedHex } from '../../../ingest/lib/hex-bytes.ts'
+import { copyOf, isHexText, nibblesIn, RepeatedBytes, RepeatedHex } from '../../../ingest/lib/hex-bytes.ts'
 import { seeded } from '../../support/seed.ts'
 
 const viewOf = (bytes: Buffer) => new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
@@ -52,6 +52,17 @@ describe('texts that repeat', () => {
       for (let value = 0; value < 20_000; value++) {
         const bytes = Buffer.from(`"${hex(value)}"`)
         if (texts.read(bytes, viewOf(bytes), 3) !== hex(value)) expect.unreachable(`${round}, ${value}`)
+      }
+  })
+
+  test('are made of their bytes, however many there are', () => {
+    const texts = new RepeatedBytes(20)
+    for (let round = 0; round < 2; round++)
+      for (let value = 0; value < 20_000; value++) {
+        const bytes = Buffer.alloc(24)
+        bytes.writeUInt32BE(value, 2 + 4 * (value % 5))
+        if (texts.read(bytes, viewOf(bytes), 2) !== `0x${bytes.toString('hex', 2, 22)}`)
+          expect.unreachable(`${round}, ${value}`)
       }
   })
 
