@@ -1,4 +1,5 @@
 /** `npm run backfill` against a node with a recorded day: alone, beside a running process, and in a cluster. */
+import type { ClickHouseClient } from '@clickhouse/client'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest'
 import { gapsIn, readCoverage } from '../../aggregator/history/coverage.ts'
 import { ask } from '../../aggregator/store/store.ts'
@@ -56,18 +57,27 @@ describe.skipIf(withoutClickHouse)('npm run backfill', () => {
     return { ETHEREUM_RPC_URL: rpc.url, DATA_DIR: `${folder.path}/${name}` }
   }
 
-  /** The client of the engine that runs there, once it has so many ticks. */
-  async function rows(name: string, table: (typeof tables)[number], ticks: number): Promise<string[]> {
+  /** Asks the engine that runs there, once the first column of a statement is so high. */
+  async function once<T>(
+    name: string,
+    statement: string,
+    least: number,
+    use: (client: ClickHouseClient) => Promise<T>,
+  ) {
     const engine = await until(() => findEngine(`${folder.path}/${name}/store`), 'the engine answers')
     const client = connect({ ...engine, ...engine.users.owner })
     try {
-      const count = 'SELECT toUInt32(count()) AS stored FROM ticks FINAL'
-      const enough = async () => ((await ask<{ stored: number }>(client, count))[0]?.stored ?? 0) >= ticks || undefined
-      await until(enough, `${ticks} ticks are stored`)
-      return await rowsOf(client, table)
+      const isEnough = async () =>
+        ((await ask<{ found: number }>(client, statement))[0]?.found ?? 0) >= least || undefined
+      await until(isEnough, `${statement} finds ${least}`)
+      return await use(client)
     } finally {
       await client.close()
     }
+  }
+
+  function rows(name: string, table: (typeof tables)[number], ticks: number): Promise<string[]> {
+    return once(name, 'SELECT toUInt32(count()) AS found FROM ticks FINAL', ticks, (client) => rowsOf(client, table))
   }
 
   function start(name: string, firstBlock: number): Running {
@@ -107,8 +117,8 @@ describe.skipIf(withoutClickHouse)('npm run backfill', () => {
     rpc.faults.maxLogs = 60
     rpc.faults.delayMs = 150
     const job = run('backfill', environment('killed'), range(DAY.firstBlock, FINALIZED))
-    await rows('killed', 'ticks', 800)
-    await job.stop('SIGKILL')
+    // Recorded as read: ticks are stored before that.
+    await once('killed', 'SELECT toUInt32(sum(ticks)) AS found FROM coverage FINAL', 800, () => job.stop('SIGKILL'))
     expect(job.output()).not.toContain('100.0 %')
     delete rpc.faults.maxLogs
     delete rpc.faults.delayMs
