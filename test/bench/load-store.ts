@@ -70,8 +70,11 @@ export async function storePast(client: ClickHouseClient, days: number, pools: n
 export async function mergeHistory(client: ClickHouseClient): Promise<void> {
   const { signal } = new AbortController()
   for (let idle = 0; idle < 5; await sleep(1_000)) {
-    // It fails where the engine has just begun a merge of its own.
-    const isBusy = await mergeParts(client, { quietSeconds: 0, signal }).catch(() => true)
+    const isBusy = await mergeParts(client, { quietSeconds: 0, signal }).catch((error: { type?: string }) => {
+      // The engine has just begun a merge of its own.
+      if (error.type === 'CANNOT_ASSIGN_OPTIMIZE') return true
+      throw error
+    })
     idle = isBusy ? 0 : idle + 1
   }
 }
