@@ -28,7 +28,7 @@ export function hexOf(bytes: Buffer, from: number, length: number): Hex {
 }
 
 /** A string where it lies, in the memory that rows are read from. */
-export type BytesAt = { bytes: Buffer; view: DataView; at: number; length: number }
+type BytesAt = { bytes: Buffer; view: DataView; at: number; length: number }
 
 /** Reads the values of a row one after another. Numbers are doubles, which have all integers up to 2^53. */
 export class RowReader {

@@ -19,11 +19,10 @@ export class FileLog implements RpcLog {
   readonly logIndex: Hex
   readonly bytes: LogBytes
   readonly #memory: Buffer
-  readonly #hashLength: number
 
   /** Reads its values from a row, in the order of file_logs.sql. */
   constructor(row: RowReader, logIndex: number) {
-    const hash = row.bytes()
+    const { at: transactionHash } = row.bytes()
     this.address = row.repeated(addresses)
     const found: Hex[] = []
     for (let place = 0; place < 4; place++) {
@@ -33,13 +32,13 @@ export class FileLog implements RpcLog {
     this.topics = found
     this.logIndex = `0x${logIndex.toString(16)}`
     const data = row.bytes()
-    this.bytes = { view: data.view, transactionHash: hash.at, data: data.at, dataLength: data.length }
+    this.bytes = { view: data.view, transactionHash, data: data.at, dataLength: data.length }
     this.#memory = data.bytes
-    this.#hashLength = hash.length
   }
 
+  /** A row with a hash of another length has a fault, and its log is not read. */
   get transactionHash(): Hash {
-    return hexOf(this.#memory, this.bytes.transactionHash, this.#hashLength)
+    return hexOf(this.#memory, this.bytes.transactionHash, WORD_BYTES)
   }
 
   get data(): Hex {

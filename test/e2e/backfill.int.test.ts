@@ -57,7 +57,7 @@ describe.skipIf(withoutClickHouse)('npm run backfill', () => {
     return { ETHEREUM_RPC_URL: rpc.url, DATA_DIR: `${folder.path}/${name}` }
   }
 
-  /** Asks the engine that runs there, once the first column of a statement is so high. */
+  /** Asks the engine that runs there, once the column `found` of a statement is so high. */
   async function once<T>(
     name: string,
     statement: string,

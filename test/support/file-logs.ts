@@ -5,18 +5,19 @@ import type { RpcLog } from '../../ingest/rpc/rpc.ts'
 
 /** Logs as they are read from a file; one that no file can have stays as it is. */
 export function asFileLogs(logs: readonly RpcLog[]): RpcLog[] {
-  const indexes = logs.map(({ logIndex }) => Number(logIndex))
-  const rows = logs.map((log) => (isWritable(log) ? rowOf(log) : Buffer.alloc(0)))
-  let place = -1
-  const read = new RowReader().rowsOf(Buffer.concat(rows), (row) => {
-    do place++
-    while (rows[place]?.length === 0)
-    const log = new FileLog(row, indexes[place] ?? 0)
-    const { blockNumber, blockHash } = logs[place] ?? log
-    return Object.assign(log, { blockNumber, blockHash })
-  })
-  let next = 0
-  return logs.map((log, index) => (rows[index]?.length === 0 ? log : (read.rows[next++] ?? log)))
+  const written = logs.filter(isWritable)
+  const indexes = written.map(({ logIndex }) => Number(logIndex)).values()
+  const { rows } = new RowReader().rowsOf(
+    Buffer.concat(written.map(rowOf)),
+    (row) => new FileLog(row, indexes.next().value ?? 0),
+  )
+  const byLog = new Map(
+    written.map((log, index) => {
+      const { blockNumber, blockHash } = log
+      return [log, Object.assign(rows[index] as FileLog, { blockNumber, blockHash })]
+    }),
+  )
+  return logs.map((log) => byLog.get(log) ?? log)
 }
 
 function isWritable({ address, topics, data, transactionHash }: RpcLog): boolean {
