@@ -205,6 +205,7 @@ async function askBare({ candles: asked }: Question): Promise<void> {
     pool,
     interval,
     resolution: resolutionOf(interval),
+    price: 'execution',
     ...range,
     limit: BUCKETS,
   }

@@ -116,7 +116,14 @@ async function coldQuestions(reader: Store['reader']): Promise<number> {
         const { pool, interval, seconds, to } = draw(random)
         const range = gridOf({ from: to - seconds * BUCKETS, to }, seconds)
         const resolution = resolutionOf(seconds)
-        const parameters = { network: SHAPE.network, pool: poolId(pool), interval: seconds, resolution, ...range }
+        const parameters = {
+          network: SHAPE.network,
+          pool: poolId(pool),
+          interval: seconds,
+          resolution,
+          price: 'execution',
+          ...range,
+        }
         const rows = await queryRows(reader, CANDLES, { ...parameters, limit: BUCKETS })
         if (rows.length === 0) throw new Error(`There are no candles of ${interval} of the pool ${pool}.`)
         asked += 1
