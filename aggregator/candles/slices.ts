@@ -28,11 +28,19 @@ const STOCKS = `SELECT pool, toFloat64(sum(rows)) AS ticks, toUnixTimestamp(min(
 
 type Stock = { pool: PoolId; ticks: number; first: UnixSeconds; last: UnixSeconds }
 
+/** `ticksPerSlice`: what a statement that has a time limit reads in a small part of it. */
+type SlicedRange = {
+  pools?: readonly PoolId[] | undefined
+  from: UnixSeconds
+  to: UnixSeconds
+  ticksPerSlice?: number
+}
+
 /** Everything with a second from `from` to `to`, both included, of these pools, or of all where absent. */
 export async function slicesOf(
   client: ClickHouseClient,
   network: NetworkName,
-  { pools = [], from, to }: { pools?: readonly PoolId[] | undefined; from: UnixSeconds; to: UnixSeconds },
+  { pools = [], from, to, ticksPerSlice = TICKS_PER_SLICE }: SlicedRange,
 ): Promise<Slice[]> {
   const stocks = await askGroups(filterGroups(pools), (pools) =>
     ask<Stock>(client, STOCKS, { network, pools, from, to }),
@@ -41,12 +49,12 @@ export async function slicesOf(
   let group: Stock[] = []
   let ticks = 0
   const close = () => {
-    if (group.length > 0) slices.push(...cut(group, ticks))
+    if (group.length > 0) slices.push(...cut(group, Math.ceil(ticks / ticksPerSlice)))
     group = []
     ticks = 0
   }
   for (const stock of stocks) {
-    if (ticks + stock.ticks > TICKS_PER_SLICE || group.length >= POOLS_PER_SLICE) close()
+    if (ticks + stock.ticks > ticksPerSlice || group.length >= POOLS_PER_SLICE) close()
     group.push(stock)
     ticks += stock.ticks
   }
@@ -54,13 +62,13 @@ export async function slicesOf(
   return slices
 }
 
-/** One slice, but several where a single pool has more ticks than that. */
-function cut(group: readonly Stock[], ticks: number): Slice[] {
+/** So many slices at the most: more than one where a single pool has more ticks than a slice may have. */
+function cut(group: readonly Stock[], count: number): Slice[] {
   const pools = group.map(({ pool }) => pool)
   const first = bucketStart(Math.min(...group.map((stock) => stock.first)), DAY)
   const end = bucketStart(Math.max(...group.map((stock) => stock.last)), DAY) + DAY
   const days = (end - first) / DAY
-  const width = Math.max(1, Math.ceil(days / Math.max(1, Math.ceil(ticks / TICKS_PER_SLICE)))) * DAY
+  const width = Math.max(1, Math.ceil(days / Math.max(1, count))) * DAY
   return Array.from({ length: Math.ceil((days * DAY) / width) }, (_, index) => {
     const from = first + index * width
     return { pools, from, to: Math.min(end, from + width) }

@@ -1,5 +1,6 @@
 /** Verification finds every wrong row, a rebuild repairs it, and right tables have no finding. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Slice, slicesOf } from '../../../../aggregator/candles/slices.ts'
 import type { Difference } from '../../../../aggregator/extras/verify/differences.ts'
 import { verify } from '../../../../aggregator/extras/verify/verify.ts'
 import { type Job, openJob, readJob } from '../../../../aggregator/jobs/job.ts'
@@ -54,6 +55,25 @@ describe.skipIf(withoutClickHouse)('verify', () => {
     }
     expect(await until(ended, 'the rebuild has ended')).toMatchObject({ state: 'done' })
   }
+
+  test('reads slices of so many ticks as a statement within a time limit may have, and each bucket in one of them', async () => {
+    const all = { from: 0, to: 2 ** 32 - 1 }
+    const ticksIn = async ({ pools, from, to }: Slice) => {
+      const answer = await database.client.query({
+        query: `SELECT toUInt32(count()) AS ticks FROM ticks FINAL WHERE network = {network:String} AND pool IN {pools:Array(String)}
+                  AND time >= toDateTime({from:UInt32}, 'UTC') AND time < toDateTime({to:UInt32}, 'UTC')`,
+        query_params: { network, pools, from, to },
+        format: 'JSONEachRow',
+      })
+      return (await answer.json<{ ticks: number }>())[0]?.ticks ?? 0
+    }
+    const [whole] = await slicesOf(database.client, network, all)
+    const stored = whole ? await ticksIn(whole) : 0
+    const slices = await slicesOf(database.client, network, { ...all, ticksPerSlice: Math.ceil(stored / 3) })
+    const sizes = await Promise.all(slices.map(ticksIn))
+    expect(slices.length).toBeGreaterThan(1)
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(stored)
+  })
 
   test('finds nothing where nothing is wrong', async () => {
     expect(await found()).toEqual([])
