@@ -20,6 +20,10 @@ type Arrays = {
   volume1: Uint32Array
   volumeUsdMicros: Uint32Array
   trades: Uint32Array
+  buys: Uint32Array
+  buyVolume0: Uint32Array
+  buyVolume1: Uint32Array
+  unexecuted: Uint32Array
 }
 
 export class CandleColumns {
@@ -49,9 +53,8 @@ export class CandleColumns {
 
   /** Drops the rows from `length` on. */
   cut(length: number): void {
-    const { volume0, volume1, volumeUsdMicros } = this.#arrays
     const [from, to] = [length * WORD_LANES, this.#length * WORD_LANES]
-    for (const volume of [volume0, volume1, volumeUsdMicros]) volume.fill(0, from, to)
+    for (const name of VOLUME_NAMES) this.#arrays[name].fill(0, from, to)
     this.#length = length
   }
 
@@ -63,63 +66,84 @@ export class CandleColumns {
     to: number,
   ): void {
     const row = this.#add(bucket)
-    const { execution, spot, volume0, volume1, volumeUsdMicros, trades } = this.#arrays
+    const { execution, spot, volume0, volume1, volumeUsdMicros, buyVolume0, buyVolume1, ...counts } = this.#arrays
     const at = row * WORD_LANES
+    let [buys, unexecuted] = [0, 0]
     putPrice(execution, row, 0, true)
     for (let place = from; place < to; place++) {
       const tick = order[place] ?? 0
       const words = tick * WORD_LANES
       putPrice(spot, row, ticks.spotPrice[tick] ?? 0, place === from)
+      const [sign0, sign1] = [signOf(ticks.amount0, words), signOf(ticks.amount1, words)]
       // No execution has a price of 0.
-      if (!isZeroWord(ticks.amount0, words) || !isZeroWord(ticks.amount1, words))
-        putPrice(execution, row, ticks.price[tick] ?? 0, execution.open[row] === 0)
+      if (sign0 !== 0 || sign1 !== 0) putPrice(execution, row, ticks.price[tick] ?? 0, execution.open[row] === 0)
+      else unexecuted++
       addMagnitude(volume0, at, ticks.amount0, words)
       addMagnitude(volume1, at, ticks.amount1, words)
       addWord(volumeUsdMicros, at, ticks.usdMicros, words)
+      // As `sideOf` has it.
+      if (sign0 > 0 || (sign0 === 0 && sign1 <= 0)) {
+        buys++
+        addMagnitude(buyVolume0, at, ticks.amount0, words)
+        addMagnitude(buyVolume1, at, ticks.amount1, words)
+      }
     }
-    trades[row] = to - from
+    counts.trades[row] = to - from
+    counts.buys[row] = buys
+    counts.unexecuted[row] = unexecuted
   }
 
   /** A row of the rows from `from` up to `to`, which are finer and of one bucket. */
   addRows(bucket: { pool: number; resolution: Resolution; start: UnixSeconds }, from: number, to: number): void {
     const row = this.#add(bucket)
-    const { execution, spot, volume0, volume1, volumeUsdMicros, trades } = this.#arrays
+    const { execution, spot, volume0, volume1, volumeUsdMicros, buyVolume0, buyVolume1, ...counts } = this.#arrays
     const at = row * WORD_LANES
-    let sum = 0
+    let [trades, buys, unexecuted] = [0, 0, 0]
     putPrice(execution, row, 0, true)
     for (let finer = from; finer < to; finer++) {
+      const words = finer * WORD_LANES
       mergeRow(spot, row, finer, finer === from)
       if ((execution.open[finer] ?? 0) !== 0) mergeRow(execution, row, finer, execution.open[row] === 0)
-      addWord(volume0, at, volume0, finer * WORD_LANES)
-      addWord(volume1, at, volume1, finer * WORD_LANES)
-      addWord(volumeUsdMicros, at, volumeUsdMicros, finer * WORD_LANES)
-      sum += trades[finer] ?? 0
+      addWord(volume0, at, volume0, words)
+      addWord(volume1, at, volume1, words)
+      addWord(volumeUsdMicros, at, volumeUsdMicros, words)
+      const bought = counts.buys[finer] as number
+      if (bought > 0) {
+        addWord(buyVolume0, at, buyVolume0, words)
+        addWord(buyVolume1, at, buyVolume1, words)
+      }
+      trades += counts.trades[finer] as number
+      buys += bought
+      unexecuted += counts.unexecuted[finer] as number
     }
-    trades[row] = sum
+    counts.trades[row] = trades
+    counts.buys[row] = buys
+    counts.unexecuted[row] = unexecuted
   }
 
   candleAt(row: number): Candle {
-    const { execution, spot, volume0, volume1, volumeUsdMicros, trades } = this.#arrays
-    const at = row * WORD_LANES
+    const arrays = this.#arrays
+    const volume = (name: VolumeName) => readWord(arrays[name], row * WORD_LANES, WORD_LANES)
     return {
-      execution: pricesAt(execution, row),
-      spot: pricesAt(spot, row),
-      volume0: readWord(volume0, at, WORD_LANES),
-      volume1: readWord(volume1, at, WORD_LANES),
-      volumeUsdMicros: readWord(volumeUsdMicros, at, WORD_LANES),
-      trades: trades[row] ?? 0,
+      execution: pricesAt(arrays.execution, row),
+      spot: pricesAt(arrays.spot, row),
+      volume0: volume('volume0'),
+      volume1: volume('volume1'),
+      volumeUsdMicros: volume('volumeUsdMicros'),
+      trades: arrays.trades[row] ?? 0,
+      buys: arrays.buys[row] ?? 0,
+      buyVolume0: volume('buyVolume0'),
+      buyVolume1: volume('buyVolume1'),
+      unexecuted: arrays.unexecuted[row] ?? 0,
     }
   }
 
   set(row: number, candle: Candle): void {
-    const { execution, spot, volume0, volume1, volumeUsdMicros, trades } = this.#arrays
-    const at = row * WORD_LANES
-    setPrices(execution, row, candle.execution)
-    setPrices(spot, row, candle.spot)
-    writeWord(volume0, at, candle.volume0, WORD_LANES)
-    writeWord(volume1, at, candle.volume1, WORD_LANES)
-    writeWord(volumeUsdMicros, at, candle.volumeUsdMicros, WORD_LANES)
-    trades[row] = candle.trades
+    const arrays = this.#arrays
+    setPrices(arrays.execution, row, candle.execution)
+    setPrices(arrays.spot, row, candle.spot)
+    for (const name of VOLUME_NAMES) writeWord(arrays[name], row * WORD_LANES, candle[name], WORD_LANES)
+    for (const name of COUNT_NAMES) arrays[name][row] = candle[name]
   }
 
   /** Its volumes are 0. */
@@ -160,6 +184,10 @@ function arraysOf(capacity: number, memory: ColumnMemory): Arrays {
     volume1: words(),
     volumeUsdMicros: words(),
     trades: numbers(),
+    buys: numbers(),
+    buyVolume0: words(),
+    buyVolume1: words(),
+    unexecuted: numbers(),
   }
 }
 
@@ -171,6 +199,9 @@ function copyInto(to: Arrays, from: Arrays): void {
 }
 
 const PRICE_NAMES = ['open', 'high', 'low', 'close'] as const
+const VOLUME_NAMES = ['volume0', 'volume1', 'volumeUsdMicros', 'buyVolume0', 'buyVolume1'] as const
+type VolumeName = (typeof VOLUME_NAMES)[number]
+const COUNT_NAMES = ['trades', 'buys', 'unexecuted'] as const
 
 function putPrice({ open, high, low, close }: PriceColumns, row: number, price: number, isFirst: boolean): void {
   if (isFirst) {
@@ -201,6 +232,12 @@ function setPrices(columns: PriceColumns, row: number, prices: Prices): void {
 }
 
 const TWO_32 = 2 ** 32
+
+/** -1, 0 or 1, of a word in two's complement. */
+function signOf(lanes: Uint32Array, at: number): number {
+  if (isZeroWord(lanes, at)) return 0
+  return (lanes[at + WORD_LANES - 1] as number) < TWO_32 / 2 ? 1 : -1
+}
 
 /** Modulo 2^256. */
 function addWord(to: Uint32Array, at: number, from: Uint32Array, fromAt: number): void {

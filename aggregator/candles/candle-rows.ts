@@ -33,6 +33,7 @@ export function candleBlock(
   if (rows === 0) return []
   const { execution, spot } = arrays
   const words = (lanes: Uint32Array) => lanes.subarray(0, rows * WORD_LANES)
+  const counts = (values: Uint32Array) => integersOf(values.subarray(0, rows), memory)
   return nativeBlock(rows, [
     dictionaryColumn('network', [network], new Uint32Array(rows)),
     dictionaryColumn('pool', pools, arrays.pool.subarray(0, rows)),
@@ -45,7 +46,11 @@ export function candleBlock(
     plainColumn('volume0', 'UInt256', words(arrays.volume0)),
     plainColumn('volume1', 'UInt256', words(arrays.volume1)),
     plainColumn('volume_usd', 'Decimal(76, 6)', words(arrays.volumeUsdMicros)),
-    plainColumn('trades', 'UInt64', integersOf(arrays.trades.subarray(0, rows), memory)),
+    plainColumn('trades', 'UInt64', counts(arrays.trades)),
+    plainColumn('buys', 'UInt64', counts(arrays.buys)),
+    plainColumn('mixed_buys0', 'UInt256', mixedBuys(arrays.buyVolume0, arrays, rows, memory)),
+    plainColumn('mixed_buys1', 'UInt256', mixedBuys(arrays.buyVolume1, arrays, rows, memory)),
+    plainColumn('unexecuted', 'UInt64', counts(arrays.unexecuted)),
     plainColumn('version', 'UInt128', repeated(version, rows, memory)),
   ])
 }
@@ -74,6 +79,23 @@ function ulps(values: Float64Array, base: Float64Array, rows: number, memory: Co
   return ulpsOf(values.subarray(0, rows), base.subarray(0, rows), memory)
 }
 
+/** The bought volumes of candles with buys and sells; 0 in the others, as the table has them. */
+function mixedBuys(
+  volumes: Uint32Array,
+  { trades, buys }: CandleColumns['arrays'],
+  rows: number,
+  memory: ColumnAllocator,
+): Uint32Array {
+  const mixed = memory.uint32(rows * WORD_LANES)
+  for (let row = 0; row < rows; row++) {
+    // Without buys the volume is 0.
+    if (buys[row] === 0 || buys[row] === trades[row]) continue
+    const end = (row + 1) * WORD_LANES
+    for (let lane = row * WORD_LANES; lane < end; lane++) mixed[lane] = volumes[lane] as number
+  }
+  return mixed
+}
+
 const VERSION_LANES = 4
 
 /** 128 bits each. */
@@ -93,6 +115,10 @@ export type CandleRow = {
   volume1: string
   volume_usd_micros: string
   trades: number | string
+  buys: number | string
+  buy_volume0: string
+  buy_volume1: string
+  unexecuted: number | string
 } & Prices &
   Record<`spot_${keyof Prices}`, number>
 
@@ -121,6 +147,10 @@ export function toBucket({ pool, resolution, start, ...row }: CandleRow): Bucket
       volume1: BigInt(row.volume1),
       volumeUsdMicros: BigInt(row.volume_usd_micros),
       trades: Number(row.trades),
+      buys: Number(row.buys),
+      buyVolume0: BigInt(row.buy_volume0),
+      buyVolume1: BigInt(row.buy_volume1),
+      unexecuted: Number(row.unexecuted),
     },
   }
 }

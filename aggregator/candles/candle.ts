@@ -1,6 +1,6 @@
 /** A candle: the sum of a stretch of ticks. */
 
-import { isExecuted, type Tick } from '../../ingest/model/tick.ts'
+import { isExecuted, sideOf, type Tick } from '../../ingest/model/tick.ts'
 import { magnitude } from '../../ingest/pricing/price.ts'
 
 export const RESOLUTIONS = [1, 60, 3_600, 86_400] as const
@@ -20,16 +20,28 @@ export type Candle = {
   volumeUsdMicros: bigint
   /** At least 1: a candle without trades is no candle. */
   trades: number
+  /** Trades whose taker bought token0 (`sideOf`), and the parts of the volumes that they have. */
+  buys: number
+  buyVolume0: bigint
+  buyVolume1: bigint
+  /** Trades of 0 for 0, which are buys in either direction of the pair. */
+  unexecuted: number
 }
 
 export function fromTick(tick: Tick): Candle {
+  const [volume0, volume1] = [magnitude(tick.amount0), magnitude(tick.amount1)]
+  const isBuy = sideOf(tick) === 'buy'
   return {
     execution: single(executed(tick)),
     spot: single(tick.spotPrice),
-    volume0: magnitude(tick.amount0),
-    volume1: magnitude(tick.amount1),
+    volume0,
+    volume1,
     volumeUsdMicros: tick.amountUsdMicros,
     trades: 1,
+    buys: isBuy ? 1 : 0,
+    buyVolume0: isBuy ? volume0 : 0n,
+    buyVolume1: isBuy ? volume1 : 0n,
+    unexecuted: isExecuted(tick) ? 0 : 1,
   }
 }
 
@@ -46,6 +58,10 @@ export function merge(earlier: Candle, later: Candle): Candle {
     volume1: earlier.volume1 + later.volume1,
     volumeUsdMicros: earlier.volumeUsdMicros + later.volumeUsdMicros,
     trades: earlier.trades + later.trades,
+    buys: earlier.buys + later.buys,
+    buyVolume0: earlier.buyVolume0 + later.buyVolume0,
+    buyVolume1: earlier.buyVolume1 + later.buyVolume1,
+    unexecuted: earlier.unexecuted + later.unexecuted,
   }
 }
 

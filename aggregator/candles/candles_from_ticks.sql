@@ -24,6 +24,10 @@ SELECT
     sum(units1)                             AS volume1,
     sum(amount_usd)                         AS volume_usd,
     countIf(is_tick)                        AS trades,
+    countIf(is_buy)                         AS buys,
+    buys = trades ? toUInt256(0) : sumIf(units0, is_buy) AS mixed_buys0,
+    buys = trades ? toUInt256(0) : sumIf(units1, is_buy) AS mixed_buys1,
+    countIf(is_tick AND NOT is_executed)    AS unexecuted,
     {version:UInt128}                       AS version
 FROM
 (
@@ -31,7 +35,7 @@ FROM
         pool, toDateTime(intDiv(toUnixTimestamp(time), {resolution:UInt32}) * {resolution:UInt32}, 'UTC') AS bucket,
         (block, log_index) AS place, price, spot_price,
         toUInt256(abs(amount0)) AS units0, toUInt256(abs(amount1)) AS units1, amount_usd,
-        true AS is_tick, amount0 != 0 OR amount1 != 0 AS is_executed
+        true AS is_tick, amount0 != 0 OR amount1 != 0 AS is_executed, amount0 > 0 OR (amount0 = 0 AND amount1 <= 0) AS is_buy
     FROM ticks FINAL
     WHERE network = {network:String} AND pool IN {pools:Array(String)}
       AND time >= toDateTime({from:UInt32}, 'UTC') AND time < toDateTime({to:UInt32}, 'UTC')
@@ -39,7 +43,7 @@ FROM
     SELECT
         pool, time AS bucket, (toUInt64(0), toUInt32(0)) AS place, 0 AS price, 0 AS spot_price,
         toUInt256(0) AS units0, toUInt256(0) AS units1, toDecimal256(0, 6) AS amount_usd,
-        false AS is_tick, false AS is_executed
+        false AS is_tick, false AS is_executed, false AS is_buy
     FROM candles
     WHERE network = {network:String} AND pool IN {pools:Array(String)}
       AND resolution = {resolution:UInt32}

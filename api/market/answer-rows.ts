@@ -1,16 +1,11 @@
 /** Rows as JSON answers, streams and files have them. */
-import { TICK_ADDITIONS, type TickAddition } from '../query/include.ts'
+import { CANDLE_ADDITIONS, type CandleAddition, TICK_ADDITIONS, type TickAddition } from '../query/include.ts'
 import { formatTime } from '../query/time.ts'
 import type { CandleView, TickView } from './model/orientation.ts'
 
-export const CANDLE_COLUMNS = [
-  'time',
-  'open',
-  'high',
-  'low',
-  'close',
-  'volume',
-] as const satisfies readonly (keyof ReturnType<typeof candleRow>)[]
+const CANDLE_COLUMNS = ['time', 'open', 'high', 'low', 'close', 'volume'] as const satisfies readonly (keyof ReturnType<
+  typeof candleRow
+>)[]
 
 const TICK_COLUMNS = [
   'id',
@@ -25,12 +20,17 @@ const TICK_COLUMNS = [
 ] as const satisfies readonly (keyof ReturnType<typeof tickRow>)[]
 
 /** The names of the fields of a row, in its order. */
+export function candleColumns(included: readonly CandleAddition[] = []) {
+  return [...CANDLE_COLUMNS, ...included.flatMap((name) => CANDLE_ADDITIONS[name])]
+}
+
 export function tickColumns(included: readonly TickAddition[] = []) {
   return [...TICK_COLUMNS, ...included.flatMap((name) => TICK_ADDITIONS[name])]
 }
 
-export function candleRow({ time, open, high, low, close, volume }: CandleView) {
-  return { time: formatTime(time), open, high, low, close, volume }
+/** `flow` is there where it was asked for; its fields follow the others. */
+export function candleRow({ time, open, high, low, close, volume, flow }: CandleView) {
+  return { time: formatTime(time), open, high, low, close, volume, ...flow }
 }
 
 /** The symbols are in the order of the view; `included` fields follow the others. */

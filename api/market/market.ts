@@ -145,7 +145,8 @@ async function answerCandles(
   const { states, store } = await sources.snapshot(query.networks)
   const found = await findMarket(store, query, grid, end)
   const coverage = poolCoverage(states, found.view.listing)
-  const request = { view: found.view, interval, range, limit, fill, price, coverage }
+  const flow = query.include?.includes('flow') ?? false
+  const request = { view: found.view, interval, range, limit, fill, price, flow, coverage }
   const closed = isComplete(grid, coverage)
   const rows = await (closed
     ? sources.closedRows.read(request, now.seconds)

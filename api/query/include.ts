@@ -1,7 +1,13 @@
 /** `include`: optional fields of rows that a query asks for. */
 import { field } from './parameters.ts'
 
-/** The fields that each name adds to a tick, in the order of the answer. */
+/** The fields that each name adds to a candle, in the order of the answer. */
+export const CANDLE_ADDITIONS = {
+  flow: ['trades', 'buys', 'sells', 'volumeBase', 'volumeQuote', 'volumeUsd', 'buyVolume', 'vwap'],
+} as const
+export type CandleAddition = keyof typeof CANDLE_ADDITIONS
+
+/** The same of a tick. */
 export const TICK_ADDITIONS = { position: ['block', 'logIndex'], sender: ['sender'] } as const
 export type TickAddition = keyof typeof TICK_ADDITIONS
 

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import { NETWORK_NAMES, type NetworkName } from '../../ingest/model/network.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
-import { include, POOL_ADDITIONS, type PoolAddition, TICK_ADDITIONS } from './include.ts'
+import { CANDLE_ADDITIONS, include, POOL_ADDITIONS, type PoolAddition, TICK_ADDITIONS } from './include.ts'
 import { INTERVAL_PATTERN, INTERVAL_RULE, parseInterval } from './interval.ts'
 import { nearPair } from './near-pair.ts'
 import { field, type JointRule, type RawParameters, readQuery } from './parameters.ts'
@@ -92,6 +92,7 @@ export const CandleShape = z.object({
     .describe(
       'Candles without a trade: `previous` carries the last close forward with volume 0, never before the first stored trade and never past what is stored; `none` leaves them out.',
     ),
+  include: include(CANDLE_ADDITIONS),
 })
 
 export const TickShape = z.object({

@@ -6,7 +6,7 @@ import { sendRows } from '../http/forms.ts'
 import { headerText, setMarket } from '../http/headers.ts'
 import type { KeptBodies, KeptBody } from '../http/kept-bodies.ts'
 import { knownCost, type MarketAnswer } from '../market/answer.ts'
-import { CANDLE_COLUMNS, candleRow } from '../market/answer-rows.ts'
+import { candleColumns, candleRow } from '../market/answer-rows.ts'
 import type { Market } from '../market/market.ts'
 import { shownSymbol } from '../market/model/listing.ts'
 import type { CandleView } from '../market/model/orientation.ts'
@@ -31,7 +31,7 @@ export function getCandles(
         ? candlesBody(bodies, answer)
         : { text: JSON.stringify({ ...toBody(answer), warning: warning(req, query, answer) }) }
     if (answer.closed && query.symbol === undefined) onClosed(req.url, query)
-    sendRows(req, res, answer, { data, columns: CANDLE_COLUMNS, text })
+    sendRows(req, res, answer, { data, columns: candleColumns(query.include), text })
   }
 }
 

@@ -11,6 +11,7 @@ const count = () => z.int().min(0)
 const whole = () => z.string().regex(/^[0-9]+$/)
 const decimal = () => z.string().regex(/^-?[0-9]+(?:\.[0-9]+)?$/)
 const network = () => z.enum(NETWORK_NAMES)
+const amount = (meaning: string) => z.number().min(0).optional().describe(`With \`include=flow\`: ${meaning}`)
 const credits = () => z.int().min(1).describe('What the answer cost.')
 
 const Candle = z
@@ -21,6 +22,20 @@ const Candle = z
     low: z.number(),
     close: z.number(),
     volume: z.number().describe('In the second token of the pair.'),
+    trades: count().optional().describe('With `include=flow`: the number of swaps.'),
+    buys: count().optional().describe('With `include=flow`: swaps whose `side` is `buy`, as GET /ticks has it.'),
+    sells: count().optional().describe('With `include=flow`: the others.'),
+    volumeBase: amount('in the first token of the pair.'),
+    volumeQuote: amount('in the second token: the same as `volume`.'),
+    volumeUsd: amount('in US dollars, the sum of what `amountUSD` is rounded from.'),
+    buyVolume: amount('the part of `volumeQuote` that was paid for what takers bought; the rest they received.'),
+    vwap: z
+      .number()
+      .nullable()
+      .optional()
+      .describe(
+        'With `include=flow`: the average price, `volumeQuote` / `volumeBase` of the exact sums; null where nothing of the first token was traded.',
+      ),
   })
   .describe('What was traded in one interval.')
 

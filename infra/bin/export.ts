@@ -6,9 +6,8 @@ import type { ExportedDay } from '../../api/extras/export/manifest.ts'
 import { EXPORTED_KINDS, type ExportRequest, FILE_FORMATS, type FileFormat } from '../../api/extras/export/request.ts'
 import { Problem } from '../../api/lib/problem.ts'
 import { type Market, openMarket } from '../../api/market/market.ts'
-import type { IntervalSeconds } from '../../api/query/interval.ts'
 import { readQuery } from '../../api/query/parameters.ts'
-import { CandleShape, type TickQuery, TickShape } from '../../api/query/query.ts'
+import { type CandleQuery, CandleShape, type TickQuery, TickShape } from '../../api/query/query.ts'
 import { wholeSecond } from '../../api/query/time.ts'
 import { NETWORK_NAMES, type Network, type NetworkName } from '../../ingest/model/network.ts'
 import { NETWORKS } from '../../ingest/model/networks.ts'
@@ -30,7 +29,7 @@ const HELP: Help = {
   does: 'Writes ticks or candles into files, one for each day of UTC, with a manifest. The same command continues an export, and brings it up to date.',
   usage: [
     'npm run export -- --network NAME (--pool ADDRESS_OR_ID | --symbol A-B | --all) --what ticks|candles [--interval 1m]',
-    '                  [--from TIME] [--to TIME] [--price execution|spot] [--format parquet|csv|ndjson|arrow] --out DIR',
+    '                  [--from TIME] [--to TIME] [--price execution|spot] [--include flow] [--format parquet|csv|ndjson|arrow] --out DIR',
   ],
   options: [
     ['--network NAME', NETWORK_NAMES.join(', ')],
@@ -42,6 +41,7 @@ const HELP: Help = {
     ['--from TIME', 'at it or later: 2024-01-05 or 2024-01-05T00:00:00Z; the first that is stored if not given'],
     ['--to TIME', 'before it; the newest that is stored if not given'],
     ['--price KIND', 'execution or spot (execution)'],
+    ['--include flow', 'of candles: buys, sells, volumes of both tokens and in dollars'],
     ['--format NAME', `${FORMATS.join(', ')} (parquet)`],
     ['--out DIR', 'the folder of this export'],
   ],
@@ -51,12 +51,14 @@ const HELP: Help = {
   ],
 }
 
-type ExportCommand = Pick<ExportRequest, 'what' | 'interval' | 'format'> & {
+type ExportCommand = Pick<ExportRequest, 'what' | 'interval' | 'format' | 'include'> & {
   network: NetworkName
   isAll: boolean
-  query: TickQuery
+  query: NamedRange
   folder: string
 }
+
+type NamedRange = Omit<TickQuery, 'include'>
 
 const request = commandLine(HELP, readRequest)
 await runProcess(async (run) => {
@@ -83,13 +85,13 @@ async function lockExport(folder: string): Promise<() => Promise<void>> {
 async function writeFiles(store: Store, { config, signal }: Run): Promise<void> {
   const network = await networkOfStore(config)
   const market = openMarket({ reader: store.reader, networks: [network], clock: () => new Date(), freshMs: 0 })
-  const { what, interval, format, query, folder } = request
+  const { what, interval, include, format, query, folder } = request
   const { price, from, to } = query
   const range = { ...(from && { from: wholeSecond(from) }), ...(to && { to: wholeSecond(to) }) }
   try {
     const view = await viewOf(market)
     const onDay = progressOf()
-    const exported = { network, view, what, interval, price, format }
+    const exported = { network, view, what, interval, price, format, ...(include && { include }) }
     const { days } = await exportHistory({ client: store.owner, market, folder, signal }, exported, range, onDay)
     const rows = days.reduce((sum, day) => sum + day.rows, 0)
     const count = (of: (day: ExportedDay) => boolean) => days.filter(of).length
@@ -135,7 +137,7 @@ function progressOf(): (progress: ExportProgress) => void {
 
 function readRequest(): ExportCommand {
   const text = { type: 'string' } as const
-  const options = { symbol: text, pool: text, interval: text, from: text, to: text, price: text }
+  const options = { symbol: text, pool: text, interval: text, from: text, to: text, price: text, include: text }
   const { network, all, what, format, out, ...parameters } = optionsOf(HELP, {
     ...options,
     network: text,
@@ -155,8 +157,17 @@ function readRequest(): ExportCommand {
   const query = readShape(kind, parameters, problems)
   if (!kind || !form || !out || !query || problems.length > 0)
     throw new UsageError([...problems, usageOf(HELP)].join('\n'))
-  const { interval = 1 } = query
-  return { network: networkOf(HELP, network), isAll: all, what: kind, interval, format: form, query, folder: out }
+  const { interval = 1, include = [] } = query
+  return {
+    network: networkOf(HELP, network),
+    isAll: all,
+    what: kind,
+    interval,
+    include,
+    format: form,
+    query,
+    folder: out,
+  }
 }
 
 type Parameters = Readonly<Record<string, string | undefined>>
@@ -166,12 +177,15 @@ function readShape(
   kind: ExportCommand['what'] | undefined,
   values: Parameters,
   problems: string[],
-): (TickQuery & { interval?: IntervalSeconds }) | undefined {
+): (NamedRange & Partial<Pick<CandleQuery, 'interval' | 'include'>>) | undefined {
   const given = new Map(
     Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [[name, [value]]])),
   )
   try {
-    return kind === 'candles' ? readQuery(CandleShape, given) : readQuery(TickShape, given)
+    if (kind === 'candles') return readQuery(CandleShape, given)
+    const { include, ...query } = readQuery(TickShape, given)
+    if (include) problems.push('--include adds columns to candles: ticks have all of them')
+    return query
   } catch (error) {
     if (!(error instanceof Problem)) throw error
     problems.push(...(error.errors ?? []).map(({ field, message }) => `--${field} ${message}`))

@@ -65,6 +65,10 @@ export function candleOf(row: Row): Candle {
     volume1: BigInt(row['volume1'] ?? ''),
     volumeUsdMicros: microsOf(row['volume_usd'] ?? ''),
     trades: number('trades'),
+    buys: number('buys'),
+    buyVolume0: BigInt(row['buy_volume0'] ?? ''),
+    buyVolume1: BigInt(row['buy_volume1'] ?? ''),
+    unexecuted: number('unexecuted'),
   }
 }
 

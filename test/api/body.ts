@@ -6,19 +6,29 @@ const Decimal = z.string().regex(/^-?\d+(\.\d+)?$/)
 const Credits = z.int().min(1)
 const Count = z.int().min(0)
 
+const Candle = z.strictObject({
+  time: Time,
+  open: z.number(),
+  high: z.number(),
+  low: z.number(),
+  close: z.number(),
+  volume: z.number(),
+})
+
 export const Candles = z.strictObject({
-  data: z.array(
-    z.strictObject({
-      time: Time,
-      open: z.number(),
-      high: z.number(),
-      low: z.number(),
-      close: z.number(),
-      volume: z.number(),
-    }),
-  ),
+  data: z.array(Candle),
   credits_used: Credits,
   warning: z.strictObject({ message: z.string(), documentation_url: z.url(), tip: z.string() }).optional(),
+})
+
+export const CandlesWithFlow = Candles.extend({
+  data: z.array(
+    Candle.extend({
+      ...{ trades: Count, buys: Count, sells: Count },
+      ...{ volumeBase: z.number(), volumeQuote: z.number(), volumeUsd: z.number(), buyVolume: z.number() },
+      vwap: z.number().nullable(),
+    }),
+  ),
 })
 
 const Token = z.strictObject({ symbol: z.string(), name: z.string(), address: z.string(), decimals: z.int() })

@@ -36,8 +36,9 @@ export type CandleOfTopic = {
   close: number
   volume1: string
   spot: { close: number }
-  raw: Record<'volume0' | 'volume1', string>
+  raw: Record<'volume0' | 'volume1' | 'buyVolume0' | 'buyVolume1', string>
   trades: number
+  buys: number
 }
 
 export type TopicReader = {

@@ -1,11 +1,13 @@
 /** A recorded day of real swaps through the real main job: once in one process, once as three processes over Kafka. */
+import { execFileSync } from 'node:child_process'
+import { join } from 'node:path'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { connect } from '../../infra/clickhouse/client/client.ts'
 import { findEngine } from '../../infra/clickhouse/engine/engine-access.ts'
 import { type Ask, asker, type Running, run, temporaryFolder, untilReady } from '../support/candlepool.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
-import { DAY, DAY_POOL, recordedMinutes } from '../support/recorded.ts'
+import { DAY, DAY_POOL, recordedDay, recordedMinutes } from '../support/recorded.ts'
 import { startRecordedDay } from '../support/recorded-day.ts'
 import { MARKET_TABLES, rowsOf } from '../support/rows.ts'
 import type { RpcServer } from '../support/rpc-server.ts'
@@ -140,6 +142,20 @@ describe('the recorded day, in one process', () => {
     }
   })
 
+  test('has the flow of every minute that Python folds from the same logs, in both directions of the pair', async () => {
+    const swaps = recordedDay()
+      .filter(({ topics }) => topics[0]?.startsWith('0xc42079f9'))
+      .map(({ blockTimestamp, data }) => [Number(blockTimestamp), data])
+    expect(swaps).toHaveLength(6_046)
+    const script = join(import.meta.dirname, 'fold_flow.py')
+    const input = JSON.stringify(swaps)
+    const folded: Record<string, number[]>[] = JSON.parse(execFileSync('python3', [script], { input, encoding: 'utf8' }))
+    for (const [base, symbol] of ['USDC-WETH', 'WETH-USDC'].entries()) {
+      const ours = await allMinutes(`pool=${DAY_POOL}&symbol=${symbol}&interval=1m&fill=none&include=flow`)
+      expect(Object.fromEntries(ours), symbol).toEqual(folded[base])
+    }
+  })
+
   test('knows the pool and its tokens by their own word', async () => {
     const { data } = await ask<{ data: object[] }>('/v0/pools?symbol=USDC-WETH')
     expect(data).toMatchObject([
@@ -147,6 +163,24 @@ describe('the recorded day, in one process', () => {
     ])
   })
 })
+
+/** The flow of each minute of the day, as the Python script has it, by its second. */
+async function allMinutes(query: string): Promise<Map<string, unknown[]>> {
+  type Row = { time: string } & Record<(typeof FLOW)[number], number>
+  const minutes = new Map<string, unknown[]>()
+  for (let from = DAY.start; from < DAY.end; from += 6_000) {
+    const range = `from=${isoOf(from)}&to=${isoOf(Math.min(from + 6_000, DAY.end))}&limit=100`
+    const { data } = await ask<{ data: Row[] }>(`/v0/candles?${query}&${range}`)
+    for (const row of data) minutes.set(String(Date.parse(row.time) / 1000), FLOW.map((name) => row[name]))
+  }
+  return minutes
+}
+
+const FLOW = ['trades', 'buys', 'sells', 'volumeBase', 'volumeQuote', 'buyVolume', 'vwap'] as const
+
+function isoOf(second: number): string {
+  return new Date(second * 1000).toISOString()
+}
 
 /** Whether a spot price (WETH per USDC, decimal-adjusted) lies in a pool tick, but for the last bits of a double. */
 function inTick(price: number, tick: number | undefined): boolean {

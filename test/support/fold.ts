@@ -58,3 +58,60 @@ function rawOf(text: string, scale: number): bigint {
 function iso(seconds: number): string {
   return new Date(seconds * 1000).toISOString().replace('.000Z', 'Z')
 }
+
+export type FoldFlow = Record<
+  'trades' | 'buys' | 'sells' | 'volumeBase' | 'volumeQuote' | 'volumeUsd' | 'buyVolume',
+  number
+> & { vwap: number | null }
+
+/** The flow of each candle, by its time. */
+export function foldFlow(
+  ticks: readonly (FoldTick & { amount0: string; amountUSD: number; side: string })[],
+  interval: number,
+): ReadonlyMap<string, FoldFlow> {
+  const groups = new Map<string, (typeof ticks)[number][]>()
+  for (const tick of ticks) {
+    const second = Date.parse(tick.timestamp) / 1000
+    const time = iso(second - (second % interval))
+    groups.set(time, [...(groups.get(time) ?? []), tick])
+  }
+  return new Map([...groups].map(([time, group]) => [time, flowOf(group)]))
+}
+
+/** A candle without a trade. */
+export const NO_TRADES: FoldFlow = {
+  ...{ trades: 0, buys: 0, sells: 0, volumeBase: 0, volumeQuote: 0, volumeUsd: 0, buyVolume: 0 },
+  vwap: null,
+}
+
+/** Places of every token, and of dollars. */
+const PLACES = 24
+
+function flowOf(ticks: readonly { amount0: string; amount1: string; amountUSD: number; side: string }[]): FoldFlow {
+  const buys = ticks.filter(({ side }) => side === 'buy')
+  const base = sizes(ticks.map(({ amount0 }) => amount0))
+  const quote = sizes(ticks.map(({ amount1 }) => amount1))
+  return {
+    trades: ticks.length,
+    buys: buys.length,
+    sells: ticks.length - buys.length,
+    volumeBase: numberOf(base),
+    volumeQuote: numberOf(quote),
+    volumeUsd: numberOf(sizes(ticks.map(({ amountUSD }) => amountUSD.toFixed(6)))),
+    buyVolume: numberOf(sizes(buys.map(({ amount1 }) => amount1))),
+    vwap: base === 0n ? null : quotient(quote, base),
+  }
+}
+
+function sizes(texts: readonly string[]): bigint {
+  return texts.reduce((sum, text) => sum + rawOf(text.replace('-', ''), PLACES), 0n)
+}
+
+function numberOf(raw: bigint): number {
+  return Number(`${raw}e-${PLACES}`)
+}
+
+/** By 400 decimal places, which no two neighbours among doubles of prices share: the text is rounded once. */
+function quotient(numerator: bigint, denominator: bigint): number {
+  return Number(`${(numerator * 10n ** 400n) / denominator}e-400`)
+}

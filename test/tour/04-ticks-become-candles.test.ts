@@ -6,11 +6,13 @@ import { arrayLog } from '../support/array-log.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
 import { storeDay } from './day.ts'
 
-type Row = Pick<Candle, 'execution' | 'spot' | 'trades'> & {
+type Row = Pick<Candle, 'execution' | 'spot' | 'trades' | 'buys' | 'unexecuted'> & {
   bucket: number
   volume0: string
   volume1: string
   usd: string
+  bought0: string
+  bought1: string
 }
 
 describe.skipIf(withoutClickHouse)('a day of ticks', () => {
@@ -28,19 +30,21 @@ describe.skipIf(withoutClickHouse)('a day of ticks', () => {
   async function storedCandles(resolution: number): Promise<Map<number, Candle>> {
     const prices = 'Tuple(open Float64, high Float64, low Float64, close Float64)'
     const answer = await database.client.query({
-      query: `SELECT toUnixTimestamp(time) AS bucket, toUInt32(trades) AS trades,
+      query: `SELECT toUnixTimestamp(time) AS bucket, toUInt32(trades) AS trades, toUInt32(buys) AS buys, toUInt32(unexecuted) AS unexecuted,
                      CAST((open, high, low, close), '${prices}') AS execution,
                      CAST((spot_open, spot_high, spot_low, spot_close), '${prices}') AS spot,
-                     toString(volume0) AS volume0, toString(volume1) AS volume1, toString(volume_usd * 1000000) AS usd
+                     toString(volume0) AS volume0, toString(volume1) AS volume1, toString(volume_usd * 1000000) AS usd,
+                     toString(buy_volume0) AS bought0, toString(buy_volume1) AS bought1
               FROM candles FINAL WHERE resolution = {resolution:UInt32} AND trades > 0 ORDER BY time`,
       query_params: { resolution },
       format: 'JSONEachRow',
     })
     const rows = await answer.json<Row>()
     return new Map(
-      rows.map(({ bucket, volume0, volume1, usd, ...same }) => {
+      rows.map(({ bucket, volume0, volume1, usd, bought0, bought1, ...same }) => {
         const sums = { volume0: BigInt(volume0), volume1: BigInt(volume1), volumeUsdMicros: BigInt(usd) }
-        return [bucket, { ...same, ...sums }]
+        const bought = { buyVolume0: BigInt(bought0), buyVolume1: BigInt(bought1) }
+        return [bucket, { ...same, ...sums, ...bought }]
       }),
     )
   }

@@ -24,7 +24,7 @@ export type Difference =
       pool: PoolId
       resolution: Resolution
       start: UnixSeconds
-      /** Open, high, low, close, the same of spot prices, both volumes, dollars, trades. */
+      /** Open, high, low, close, the same of spot prices, both volumes, dollars, trades, buys, their parts of both volumes, trades of 0 for 0. */
       stored: readonly string[] | undefined
       counted: readonly string[] | undefined
     }

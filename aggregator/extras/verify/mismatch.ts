@@ -8,7 +8,7 @@ export type MismatchFact = Extract<AggregatorFact, { kind: 'verify-mismatch' }>
 
 const FACTS = [
   ...['open', 'high', 'low', 'close', 'spot open', 'spot high', 'spot low', 'spot close'],
-  ...['volume0', 'volume1', 'dollars', 'trades'],
+  ...['volume0', 'volume1', 'dollars', 'trades', 'buys', 'bought volume0', 'bought volume1', 'unexecuted'],
 ]
 
 export function mismatchFact(network: NetworkName, one: Difference): MismatchFact {

@@ -13,7 +13,8 @@ FROM
             toString(argMin(spot_price, place)), toString(max(spot_price)), toString(min(spot_price)),
             toString(argMax(spot_price, place)),
             toString(sum(toUInt256(abs(amount0)))), toString(sum(toUInt256(abs(amount1)))), toString(sum(amount_usd)),
-            toString(count())
+            toString(count()), toString(countIf(is_buy)), toString(sumIf(toUInt256(abs(amount0)), is_buy)),
+            toString(sumIf(toUInt256(abs(amount1)), is_buy)), toString(countIf(NOT is_executed))
         ) AS facts
     FROM
     (
@@ -21,7 +22,7 @@ FROM
             pool, arrayJoin([1, 60, 3600, 86400]) AS resolution,
             toDateTime(intDiv(toUnixTimestamp(ticks.time), resolution) * resolution, 'UTC') AS time,
             (block, log_index) AS place, price, spot_price, amount0, amount1, amount_usd,
-            amount0 != 0 OR amount1 != 0 AS is_executed
+            amount0 != 0 OR amount1 != 0 AS is_executed, amount0 > 0 OR (amount0 = 0 AND amount1 <= 0) AS is_buy
         FROM ticks FINAL
         WHERE network = {network:String} AND pool IN {pools:Array(String)}
           AND ticks.time >= toDateTime({from:UInt32}, 'UTC') AND ticks.time < toDateTime({to:UInt32}, 'UTC')
@@ -33,7 +34,8 @@ FROM
         array(
             toString(open), toString(high), toString(low), toString(close),
             toString(spot_open), toString(spot_high), toString(spot_low), toString(spot_close),
-            toString(volume0), toString(volume1), toString(volume_usd), toString(trades)
+            toString(volume0), toString(volume1), toString(volume_usd), toString(trades),
+            toString(buys), toString(buy_volume0), toString(buy_volume1), toString(unexecuted)
         ) AS facts
     FROM candles FINAL
     WHERE network = {network:String} AND pool IN {pools:Array(String)} AND resolution IN (1, 60, 3600, 86400)

@@ -5,13 +5,17 @@ SELECT
     {price:String} = 'spot' ? spot_high  : high   AS high_price,
     {price:String} = 'spot' ? spot_low   : low    AS low_price,
     {price:String} = 'spot' ? spot_close : close  AS last_price,
-    volume0, volume1, trades
-FROM candles FINAL
+    volume0, volume1, volume_usd, buy_volume0, buy_volume1,
+    -- A swap of 0 for 0 counts where it has a price.
+    {price:String} = 'spot' ? c.unexecuted : 0    AS idle,
+    toUInt64(c.trades - c.unexecuted + idle)      AS trades,
+    toUInt64(c.buys - c.unexecuted + idle)        AS buys
+FROM candles AS c FINAL
 WHERE network = {network:String}
   AND ({pool:String} = '' OR pool = {pool:String})
   AND resolution = {interval:UInt32}
   AND time >= toDateTime({from:UInt32}, 'UTC')
   AND time < toDateTime({to:UInt32}, 'UTC')
-  AND trades > 0
+  AND c.trades > 0
   AND first_price > 0
 ORDER BY network, pool, resolution, time

@@ -2,7 +2,11 @@
 WITH
     {forward:UInt8} = 1                                                                      AS is_forward,
     is_forward ? (c.volume1, p.decimals1) : (c.volume0, p.decimals0)                         AS quote,
-    leftPad(toString(quote.1), greatest(length(toString(quote.1)), quote.2 + 1), '0')        AS digits,
+    is_forward ? (c.volume0, p.decimals0) : (c.volume1, p.decimals1)                         AS base,
+    is_forward ? c.buy_volume1 : toUInt256(c.volume0 - c.buy_volume0)                        AS bought,
+    (raw, decimals) -> leftPad(toString(raw), greatest(length(toString(raw)), decimals + 1), '0') AS digits,
+    (raw, decimals) -> toFloat64(concat(
+        left(digits(raw, decimals), length(digits(raw, decimals)) - decimals), '.', right(digits(raw, decimals), decimals))) AS decimal_number,
     toUnixTimestamp(c.bucket)                                                                AS start
 SELECT
     c.network                                                                                AS network,
@@ -13,8 +17,14 @@ SELECT
     is_forward ? c.high_price : 1 / c.low_price                                              AS high,
     is_forward ? c.low_price : 1 / c.high_price                                              AS low,
     is_forward ? c.last_price : 1 / c.last_price                                             AS close,
-    toFloat64(concat(left(digits, length(digits) - quote.2), '.', right(digits, quote.2)))   AS volume,
-    c.trades                                                                                 AS trades
+    decimal_number(quote.1, quote.2)                                                         AS volume,
+    c.trades                                                                                 AS trades,
+    -- What buys token0 sells token1; a swap of 0 for 0 is a buy of either.
+    is_forward ? c.buys : toUInt64(c.trades - c.buys + c.idle)                               AS buys,
+    is_forward ? toUInt64(c.trades - c.buys) : toUInt64(c.buys - c.idle)                     AS sells,
+    decimal_number(base.1, base.2)                                                           AS volumeBase,
+    toFloat64(toString(c.volume_usd))                                                        AS volumeUsd,
+    decimal_number(bought, quote.2)                                                          AS buyVolume
 FROM exported_rows AS c
 ANY LEFT JOIN exported_pools AS p ON p.pool = c.pool
 -- Without the buckets that are being stored beyond the tip and beyond the ranges of backfills.

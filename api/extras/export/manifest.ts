@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { NETWORK_NAMES } from '../../../ingest/model/network.ts'
 import { viewPair } from '../../market/model/orientation.ts'
 import { PRICES } from '../../query/query.ts'
-import { EXPORTED_COLUMNS, EXPORTED_KINDS, type ExportRequest, FILE_FORMATS, type FileFormat } from './request.ts'
+import { columnsOf, EXPORTED_KINDS, type ExportRequest, FILE_FORMATS, type FileFormat } from './request.ts'
 
 const time = z.iso.datetime({ precision: 0 })
 const range = z.strictObject({ from: time, to: time })
@@ -49,7 +49,8 @@ export type Manifest = z.output<typeof Manifest>
 export const MANIFEST_FILE = 'manifest.json'
 
 /** Without days. */
-export function emptyManifest({ network, view, what, interval, price, format }: ExportRequest): Manifest {
+export function emptyManifest(request: ExportRequest): Manifest {
+  const { network, view, what, interval, price, format } = request
   return {
     version: 1,
     network: network.name,
@@ -59,7 +60,7 @@ export function emptyManifest({ network, view, what, interval, price, format }: 
     interval: what === 'candles' ? interval : null,
     price,
     format,
-    columns: [...EXPORTED_COLUMNS[what]],
+    columns: [...columnsOf(request)],
     rows: 0,
     bytes: 0,
     days: [],
@@ -84,7 +85,8 @@ export async function readManifest(folder: string): Promise<Manifest | undefined
 /** The fields in which two exports differ; with any of these they cannot share a folder. */
 export function differences(one: Manifest, other: Manifest): string[] {
   const fields = ['network', 'pool', 'pair', 'what', 'interval', 'price', 'format'] as const
-  return fields.filter((field) => one[field] !== other[field])
+  const names = ({ columns }: Manifest) => columns.map(({ name }) => name).join()
+  return [...fields.filter((field) => one[field] !== other[field]), ...(names(one) === names(other) ? [] : ['columns'])]
 }
 
 export function withDays(manifest: Manifest, days: readonly ExportedDay[]): Manifest {

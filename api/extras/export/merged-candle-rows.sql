@@ -3,15 +3,20 @@ WITH
     {interval:UInt32}                                                AS width,
     toUnixTimestamp(c.time)                                          AS start,
     multiIf(resolution = 1, 60, resolution = 60, 3600, 86400)        AS coarser,
-    intDiv(start, coarser) * coarser                                 AS coarser_start
+    intDiv(start, coarser) * coarser                                 AS coarser_start,
+    {price:String} = 'spot' OR c.open > 0                            AS is_priced
 SELECT
     network, pool,
     toDateTime(intDiv(start, width) * width, 'UTC')                                AS bucket,
-    argMin({price:String} = 'spot' ? c.spot_open : c.open, c.time)                 AS first_price,
+    argMinIf({price:String} = 'spot' ? c.spot_open : c.open, c.time, is_priced)    AS first_price,
     max({price:String} = 'spot' ? c.spot_high : c.high)                            AS high_price,
-    min({price:String} = 'spot' ? c.spot_low : c.low)                              AS low_price,
-    argMax({price:String} = 'spot' ? c.spot_close : c.close, c.time)               AS last_price,
-    sum(c.volume0) AS volume0, sum(c.volume1) AS volume1, sum(c.trades) AS trades
+    minIf({price:String} = 'spot' ? c.spot_low : c.low, is_priced)                 AS low_price,
+    argMaxIf({price:String} = 'spot' ? c.spot_close : c.close, c.time, is_priced)  AS last_price,
+    sum(c.volume0) AS volume0, sum(c.volume1) AS volume1, sum(c.volume_usd) AS volume_usd,
+    sum(c.buy_volume0) AS buy_volume0, sum(c.buy_volume1) AS buy_volume1,
+    {price:String} = 'spot' ? sum(c.unexecuted) : 0             AS idle,
+    toUInt64(sum(c.trades) - sum(c.unexecuted) + idle)          AS trades,
+    toUInt64(sum(c.buys) - sum(c.unexecuted) + idle)            AS buys
 FROM candles AS c FINAL
 PREWHERE network = {network:String}
   AND ({pool:String} = '' OR pool = {pool:String})
@@ -20,6 +25,7 @@ PREWHERE network = {network:String}
   AND c.time < toDateTime({to:UInt32}, 'UTC')
   AND intDiv(start, width) = intDiv(start + resolution - 1, width)
   AND (resolution = 86400 OR intDiv(coarser_start, width) != intDiv(coarser_start + coarser - 1, width))
-WHERE c.trades > 0 AND ({price:String} = 'spot' OR c.open > 0)
+WHERE c.trades > 0
 GROUP BY network, pool, bucket
+HAVING first_price > 0
 ORDER BY network, pool, bucket

@@ -1,6 +1,7 @@
 /** The request of an export, its formats and its columns. */
 import type { Network } from '../../../ingest/model/network.ts'
 import type { PairView } from '../../market/model/orientation.ts'
+import type { CandleAddition } from '../../query/include.ts'
 import type { IntervalSeconds } from '../../query/interval.ts'
 import type { PriceKind } from '../../query/query.ts'
 
@@ -23,6 +24,8 @@ export type ExportRequest = {
   what: ExportedKind
   /** Ignored where ticks are exported. */
   interval: IntervalSeconds
+  /** Columns of candles after the others. */
+  include?: readonly CandleAddition[]
   price: PriceKind
   format: FileFormat
 }
@@ -62,4 +65,19 @@ export const EXPORTED_COLUMNS: Readonly<Record<ExportedKind, readonly Column[]>>
     NUMBER('volume', 'quote'),
     { name: 'trades', type: 'integer' },
   ],
+}
+
+/** After the columns of candles, by the name of `include`. The average price of an answer is `volume` / `volumeBase`. */
+const ADDED_COLUMNS: Readonly<Record<CandleAddition, readonly Column[]>> = {
+  flow: [
+    { name: 'buys', type: 'integer' },
+    { name: 'sells', type: 'integer' },
+    NUMBER('volumeBase', 'base'),
+    NUMBER('volumeUsd', 'USD'),
+    NUMBER('buyVolume', 'quote, of the buys'),
+  ],
+}
+
+export function columnsOf({ what, include = [] }: Pick<ExportRequest, 'what' | 'include'>): readonly Column[] {
+  return [...EXPORTED_COLUMNS[what], ...include.flatMap((name) => ADDED_COLUMNS[name])]
 }

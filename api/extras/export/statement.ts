@@ -7,7 +7,7 @@ import type { PoolCoverage } from '../../market/cache/coverage.ts'
 import { gridOf } from '../../market/candles/candles.ts'
 import { resolutionOf } from '../../market/model/windows.ts'
 import type { TimeRange } from '../../query/time-range.ts'
-import { type ExportRequest, FILE_FORMATS } from './request.ts'
+import { columnsOf, type ExportRequest, FILE_FORMATS } from './request.ts'
 
 const sql = (name: string) => readSql(new URL(`./${name}.sql`, import.meta.url))
 const POOLS = sql('exported-pools')
@@ -52,7 +52,8 @@ export function exportStatement(request: ExportRequest, range: TimeRange, covera
   const beyondTip = coverage.backfilled.filter(
     (run) => run.toTime >= from && run.fromTime <= to + interval && run.toTime > (coverage.tip?.timestamp ?? -1),
   )
-  const query = `WITH exported_pools AS (\n${POOLS}), exported_rows AS (\n${rows})\nSELECT * FROM (\n${answer})\nFORMAT ${FILE_FORMATS[format]}`
+  const names = columnsOf(request).map(({ name }) => name)
+  const query = `WITH exported_pools AS (\n${POOLS}), exported_rows AS (\n${rows})\nSELECT ${names} FROM (\n${answer})\nFORMAT ${FILE_FORMATS[format]}`
   return {
     query,
     parameters: {

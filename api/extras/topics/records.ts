@@ -64,6 +64,7 @@ export function candleRecord(network: Network, { bucket, pool, version, isFinal 
     spot: pricesOf(candle.spot),
     ...volumesOf(candle, pool),
     trades: candle.trades,
+    buys: candle.buys,
     token0: tokenOf(network, pool.token0),
     token1: tokenOf(network, pool.token1),
   }
@@ -87,12 +88,20 @@ function pricesOf({ open, high, low, close }: Prices): Prices {
   return { open, high, low, close }
 }
 
-function volumesOf({ volume0, volume1, volumeUsdMicros }: Candle, { token0, token1 }: Pool) {
+function volumesOf(candle: Candle, { token0, token1 }: Pool) {
+  const { volume0, volume1, volumeUsdMicros, buyVolume0, buyVolume1 } = candle
   return {
     volume0: decimalText(volume0, token0.decimals),
     volume1: decimalText(volume1, token1.decimals),
     volumeUSD: decimalText(volumeUsdMicros, USD_DECIMALS),
-    raw: { volume0: String(volume0), volume1: String(volume1) },
+    buyVolume0: decimalText(buyVolume0, token0.decimals),
+    buyVolume1: decimalText(buyVolume1, token1.decimals),
+    raw: {
+      volume0: String(volume0),
+      volume1: String(volume1),
+      buyVolume0: String(buyVolume0),
+      buyVolume1: String(buyVolume1),
+    },
   }
 }
 

@@ -101,8 +101,11 @@ export const CandleRecordSchema = z
     volume0: decimal(),
     volume1: decimal(),
     volumeUSD: decimal(),
-    raw: z.strictObject({ volume0: natural(), volume1: natural() }),
+    buyVolume0: decimal().describe('The part of volume0 that takers bought.'),
+    buyVolume1: decimal().describe('The part of volume1 that takers paid for it.'),
+    raw: z.strictObject({ volume0: natural(), volume1: natural(), buyVolume0: natural(), buyVolume1: natural() }),
     trades: z.int().min(1),
+    buys: count().describe('Trades whose `side` is `buy`; the others are sells.'),
     token0: TopicToken,
     token1: TopicToken,
   })

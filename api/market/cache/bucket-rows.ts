@@ -5,24 +5,38 @@ import type { PriceKind } from '../../query/query.ts'
 import type { TimeRange } from '../../query/time-range.ts'
 import type { FoldedCandle } from '../model/orientation.ts'
 
-/** One row: time (UInt32), eight prices (Float64), two volumes (UInt256), trades (UInt64), dollars (Decimal(76, 6)); little-endian. */
-export const ROW_BYTES = 172
+/**
+ * One row: time (UInt32), eight prices (Float64), two volumes (UInt256), trades (UInt64), dollars (Decimal(76, 6)), buys (UInt64), their parts of
+ * both volumes (UInt256), trades of 0 for 0 (UInt64); little-endian.
+ */
+export const ROW_BYTES = 252
 
 const OPEN = 4
 const SPOT_OPEN = 36
 const VOLUME = { 0: 68, 1: 100 } as const
 const TRADES = 132
 const VOLUME_USD = 140
+const BUYS = 172
+const BUY_VOLUME = { 0: 180, 1: 212 } as const
+const UNEXECUTED = 244
 const WORDS = 8
+const WORD_BYTES = 4 * WORDS
 const PRICE_BYTES = 8
 
 export type BucketRows = DataView
 
-/** Turns the prices of a row from ClickHouse, which has all but the open as distances in units in the last place, into doubles; see 0003_candles.sql. */
-export function restorePrices(row: BucketRows, at: number): void {
+/**
+ * Turns a row from ClickHouse into values: it has all prices but the open as distances in units in the last place, and bought volumes only of candles
+ * with buys and sells. See 0003_candles.sql.
+ */
+export function restoreRow(row: BucketRows, at: number): void {
   addWord(row, at + SPOT_OPEN, row.getUint32(at + OPEN, true), row.getInt32(at + OPEN + 4, true))
   restoreRange(row, at + OPEN)
   restoreRange(row, at + SPOT_OPEN)
+  if (countAt(row, at + BUYS) !== countAt(row, at + TRADES)) return
+  const bytes = bytesOf(row)
+  // Both lie beside each other, as the two volumes do.
+  bytes.copyWithin(at + BUY_VOLUME[0], at + VOLUME[0], at + VOLUME[0] + 2 * WORD_BYTES)
 }
 
 /** `at`: the open, which is restored; the high, the low and the close follow. */
@@ -59,10 +73,14 @@ export function rowOf({ start, candle }: StoredBucket): BucketRows {
     [VOLUME[0], candle.volume0],
     [VOLUME[1], candle.volume1],
     [VOLUME_USD, candle.volumeUsdMicros],
+    [BUY_VOLUME[0], candle.buyVolume0],
+    [BUY_VOLUME[1], candle.buyVolume1],
   ] as const) {
     for (let word = 0; word < WORDS / 2; word++) row.setBigUint64(from + word * 8, volume >> BigInt(64 * word), true)
   }
   row.setBigUint64(TRADES, BigInt(candle.trades), true)
+  row.setBigUint64(BUYS, BigInt(candle.buys), true)
+  row.setBigUint64(UNEXECUTED, BigInt(candle.unexecuted), true)
   return row
 }
 
@@ -129,7 +147,7 @@ function hasTrades(rows: BucketRows, index: number): boolean {
 }
 
 export function hasTradesAt(rows: BucketRows, at: number): boolean {
-  return tradesAt(rows, at) > 0
+  return countAt(rows, at + TRADES) > 0
 }
 
 function bytesAt(rows: BucketRows, index: number): Uint8Array {
@@ -160,43 +178,80 @@ function hasPrice(rows: BucketRows, at: number, kind: PriceKind): boolean {
   return kind === 'spot' || rows.getFloat64(at + OPEN, true) > 0
 }
 
-/** Merges the rows of `from ≤ time < to` into buckets of an interval, counted from 1970; ascending. */
-export function foldRows(
-  chunks: readonly BucketRows[],
-  { interval, range, kind, token }: { interval: number; range: TimeRange; kind: PriceKind; token: 0 | 1 },
-): FoldedCandle[] {
+/** `token`: the second one of the view. */
+type Fold = { interval: number; range: TimeRange; kind: PriceKind; token: 0 | 1; flow: boolean }
+
+/**
+ * Merges the rows of `from ≤ time < to` into buckets of an interval, counted from 1970; ascending. Rows without a price of the kind count in `trades`
+ * of buckets that have one.
+ */
+export function foldRows(chunks: readonly BucketRows[], { interval, range, kind, token, flow }: Fold): FoldedCandle[] {
   const prices = kind === 'spot' ? SPOT_OPEN : OPEN
+  const sums = openSums(token, flow)
   const folded: FoldedCandle[] = []
   let current: FoldedCandle | undefined
-  // The 32-bit words of the volume so far.
-  const words = new Float64Array(WORDS)
   const close = () => {
-    if (current) current.volume = takeSum(words)
+    const taken = sums.take()
+    if (current && current.open !== 0) folded.push(Object.assign(current, taken))
   }
   for (const rows of chunks) {
     const end = indexFrom(rows, range.to)
     for (let index = indexFrom(rows, range.from); index < end; index++) {
       const at = index * ROW_BYTES
-      if (!hasPrice(rows, at, kind)) continue
       const time = rows.getUint32(at, true)
       const bucket = time - (time % interval)
-      const high = rows.getFloat64(at + prices + PRICE_BYTES, true)
-      const low = rows.getFloat64(at + prices + 2 * PRICE_BYTES, true)
       if (current?.bucket !== bucket) {
         close()
-        current = { bucket, open: rows.getFloat64(at + prices, true), high, low, close: 0, volume: 0n, trades: 0 }
-        folded.push(current)
-      } else {
-        if (high > current.high) current.high = high
-        if (low < current.low) current.low = low
+        current = { bucket, open: 0, high: 0, low: 0, close: 0, volume: 0n, trades: 0, flow: undefined }
       }
-      current.close = rows.getFloat64(at + prices + 3 * PRICE_BYTES, true)
-      current.trades += tradesAt(rows, at)
-      addWords(words, rows, at + VOLUME[token])
+      if (hasPrice(rows, at, kind)) addPrices(current, rows, at + prices)
+      current.trades += countAt(rows, at + TRADES)
+      sums.add(rows, at)
     }
   }
   close()
   return folded
+}
+
+/** `at`: the open, the high, the low and the close of a row. */
+function addPrices(candle: FoldedCandle, rows: BucketRows, at: number): void {
+  const high = rows.getFloat64(at + PRICE_BYTES, true)
+  const low = rows.getFloat64(at + 2 * PRICE_BYTES, true)
+  if (candle.open === 0) {
+    candle.open = rows.getFloat64(at, true)
+    candle.high = high
+    candle.low = low
+  } else {
+    if (high > candle.high) candle.high = high
+    if (low < candle.low) candle.low = low
+  }
+  candle.close = rows.getFloat64(at + 3 * PRICE_BYTES, true)
+}
+
+/** Sums over rows, by the 32-bit words of their volumes. */
+function openSums(token: 0 | 1, flow: boolean) {
+  const places = flow ? [VOLUME[token], VOLUME[token === 0 ? 1 : 0], VOLUME_USD, BUY_VOLUME[token]] : [VOLUME[token]]
+  const words = places.map(() => new Float64Array(WORDS))
+  let [trades, buys, unexecuted] = [0, 0, 0]
+  return {
+    add(rows: BucketRows, at: number): void {
+      for (let sum = 0; sum < places.length; sum++)
+        addWords(words[sum] as Float64Array, rows, at + (places[sum] as number))
+      if (!flow) return
+      trades += countAt(rows, at + TRADES)
+      buys += countAt(rows, at + BUYS)
+      unexecuted += countAt(rows, at + UNEXECUTED)
+    },
+    /** Sets them to 0. */
+    take(): Pick<FoldedCandle, 'volume' | 'flow'> {
+      const [volume = 0n, baseVolume = 0n, usdMicros = 0n, buyVolume = 0n] = words.map(takeSum)
+      const counts = { trades, buys, unexecuted }
+      trades = 0
+      buys = 0
+      unexecuted = 0
+      return { volume, flow: flow ? { baseVolume, usdMicros, buyVolume, ...counts } : undefined }
+    },
+  }
 }
 
 /** The price range of a stored bucket in the order of the view, over execution and spot prices; `close` is the spot price. */
@@ -229,14 +284,14 @@ export function volumeIn(rows: BucketRows, { from, to }: TimeRange): Volume {
   let trades = 0
   const end = indexFrom(rows, to)
   for (let index = indexFrom(rows, from); index < end; index++) {
-    trades += tradesAt(rows, index * ROW_BYTES)
+    trades += countAt(rows, index * ROW_BYTES + TRADES)
     addWords(words, rows, index * ROW_BYTES + VOLUME_USD)
   }
   return { trades, usdMicros: takeSum(words) }
 }
 
-function tradesAt(rows: BucketRows, at: number): number {
-  return rows.getUint32(at + TRADES, true) + rows.getUint32(at + TRADES + 4, true) * 2 ** 32
+function countAt(rows: BucketRows, at: number): number {
+  return rows.getUint32(at, true) + rows.getUint32(at + 4, true) * 2 ** 32
 }
 
 /** Sums of 32-bit words are exact in a double for two million rows. */

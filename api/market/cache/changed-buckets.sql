@@ -5,7 +5,8 @@ SELECT
     resolution,
     version,
     toUInt32(toUnixTimestamp(c.time)) AS second,
-    open, high_ulps, low_ulps, close_ulps, spot_open_ulps, spot_high_ulps, spot_low_ulps, spot_close_ulps, volume0, volume1, trades, volume_usd
+    open, high_ulps, low_ulps, close_ulps, spot_open_ulps, spot_high_ulps, spot_low_ulps, spot_close_ulps, volume0, volume1, trades, volume_usd,
+    buys, mixed_buys0, mixed_buys1, unexecuted
 FROM candles AS c
 PREWHERE network = {network:String}
   AND pool IN {pools:Array(String)}

@@ -1,5 +1,5 @@
 /** Splits an answer of ClickHouse into the rows of each pool and resolution. */
-import { type BucketRows, hasTradesAt, ROW_BYTES, restorePrices, rowsFrom } from './bucket-rows.ts'
+import { type BucketRows, hasTradesAt, ROW_BYTES, restoreRow, rowsFrom } from './bucket-rows.ts'
 
 const NO_ROWS = rowsFrom(new Uint8Array())
 /** Before a row: its place (UInt16), its resolution (UInt32) and its version (UInt128). */
@@ -52,6 +52,6 @@ function joined(bytes: Uint8Array, offsets: readonly number[]): BucketRows {
   for (const [index, at] of offsets.entries())
     rows.set(bytes.subarray(at + PREFIX_BYTES, at + PREFIX_BYTES + ROW_BYTES), index * ROW_BYTES)
   const joined = rowsFrom(rows)
-  for (let at = 0; at < rows.byteLength; at += ROW_BYTES) restorePrices(joined, at)
+  for (let at = 0; at < rows.byteLength; at += ROW_BYTES) restoreRow(joined, at)
   return joined
 }

@@ -10,11 +10,16 @@ WITH
 SELECT
     toUInt32(intDiv(start, width) * width) AS bucket,
     -- Names of their own: over shards, ClickHouse takes the name of a computed column for its expression.
-    [argMin(c.open, c.time), max(c.high), min(c.low), argMax(c.close, c.time)]                     AS execution,
+    [argMinIf(c.open, c.time, c.open > 0), max(c.high), minIf(c.low, c.open > 0), argMaxIf(c.close, c.time, c.open > 0)] AS execution,
     [argMin(c.spot_open, c.time), max(c.spot_high), min(c.spot_low), argMax(c.spot_close, c.time)] AS spot,
     toString(sum(c.volume0))      AS volume0,
     toString(sum(c.volume1))      AS volume1,
-    toString(sum(c.trades))       AS trades
+    toString(toUInt256(sum(c.volume_usd) * 1000000)) AS volume_usd,
+    toString(sum(c.trades))       AS trades,
+    toString(sum(c.buys))         AS buys,
+    toString(sum(c.buy_volume0))  AS buy_volume0,
+    toString(sum(c.buy_volume1))  AS buy_volume1,
+    toString(sum(c.unexecuted))   AS unexecuted
 FROM candles AS c FINAL
 PREWHERE network = {network:String}
   AND pool = {pool:String}
@@ -23,7 +28,8 @@ PREWHERE network = {network:String}
   AND c.time < toDateTime({to:UInt32}, 'UTC')
   AND intDiv(start, width) = intDiv(start + resolution - 1, width)
   AND (resolution = 86400 OR intDiv(coarser_start, width) != intDiv(coarser_start + coarser - 1, width))
-WHERE c.trades > 0 AND ({price:String} = 'spot' OR c.open > 0)
+WHERE c.trades > 0
 GROUP BY bucket
+HAVING {price:String} = 'spot' OR execution[1] > 0
 ORDER BY bucket DESC
 LIMIT {limit:UInt32}

@@ -41,7 +41,7 @@ async function readTraded(source: CandleSource, request: CandleRequest, grid: Ti
  * are enough. Where a gap leaves rows out, the window is moved back to the trade before it until enough rows are found.
  */
 async function readFilled(source: CandleSource, request: CandleRequest, grid: TimeRange, now: UnixSeconds) {
-  const { interval, limit, coverage } = request
+  const { interval, limit, coverage, flow } = request
   const lastFilled = lastFillable(coverage, now, interval)
   const end = Math.min(grid.to, lastFilled + interval)
   let window = end <= grid.from ? grid : { from: Math.max(grid.from, end - limit * interval), to: grid.to }
@@ -50,7 +50,7 @@ async function readFilled(source: CandleSource, request: CandleRequest, grid: Ti
     const traded = stored.traded.filter((candle) => isCovered(request, candle))
     const isFilledFromStart = traded[0]?.time !== window.from && window.from <= lastFilled
     const previous = isFilledFromStart ? await stored.closeBefore() : undefined
-    const rows = fillGaps({ traded, previous, window, lastFilled, gaps: coverage.gaps, interval, limit })
+    const rows = fillGaps({ traded, previous, window, lastFilled, gaps: coverage.gaps, interval, limit, flow })
     const isShort = rows.length < limit && window.from > grid.from && previous !== undefined
     if (!isShort) return rows
     const rowsEnd = Math.min(window.from, Math.max(previous.to, completeUntil(coverage.gaps, previous)))

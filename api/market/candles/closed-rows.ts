@@ -27,6 +27,8 @@ type CacheReads = {
 
 /** Memory of a row, and of its text as it is and compressed (http/kept-bodies.ts). */
 const ROW_BYTES = 450
+/** Added to a row by its flow. */
+const FLOW_BYTES = 500
 const ENTRY_BYTES = 1_000
 
 export function openClosedRows(source: CandleSource, maxBytes: number): ClosedRows {
@@ -71,17 +73,18 @@ export function openClosedRows(source: CandleSource, maxBytes: number): ClosedRo
 }
 
 function sizeOf(rows: readonly CandleView[]): number {
-  return ENTRY_BYTES + rows.length * ROW_BYTES
+  return ENTRY_BYTES + rows.length * (rows[0]?.flow ? ROW_BYTES + FLOW_BYTES : ROW_BYTES)
 }
 
 /** Everything of a request that its rows depend on beside the cache: of a closed range's coverage these are the backfilled runs and the gaps. */
-function keyOf({ view, interval, range, limit, fill, price, coverage: { backfilled, gaps } }: CandleRequest): string {
+function keyOf({ coverage: { backfilled, gaps }, ...request }: CandleRequest): string {
+  const { view, interval, range, limit, fill, price, flow } = request
   const { network, pool } = view.listing
   const runs = backfilled.map(({ fromTime, toTime }) => `${fromTime}-${toTime}`).join()
   const missing = gaps.map(({ from, to }) => `${from}-${to}`).join()
   // The listing itself is another object after each new pool of the network.
   const decimals = `${pool.token0.decimals},${pool.token1.decimals}`
-  return `${listingKey(network.name, pool.id)} ${decimals} ${view.forward} ${interval} ${range.from} ${range.to} ${limit} ${fill} ${price} ${runs} ${missing}`
+  return `${listingKey(network.name, pool.id)} ${decimals} ${view.forward} ${interval} ${range.from} ${range.to} ${limit} ${fill} ${price} ${flow} ${runs} ${missing}`
 }
 
 function recordReads(cache: CandleCache): CacheReads {

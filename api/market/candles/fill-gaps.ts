@@ -3,7 +3,7 @@ import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import { bucketOf } from '../../query/interval.ts'
 import type { TimeRange } from '../../query/time-range.ts'
 import { completeUntil, lastCovered, type PoolCoverage } from '../cache/coverage.ts'
-import type { CandleView } from '../model/orientation.ts'
+import { type CandleView, NO_FLOW } from '../model/orientation.ts'
 import { isFresh } from '../model/tip.ts'
 
 /** The price after a trade, and the bucket of the trade. */
@@ -35,15 +35,18 @@ export function fillGaps(options: {
   gaps: readonly TimeRange[]
   interval: number
   limit: number
+  /** Whether rows have what was traded. */
+  flow?: boolean
 }): readonly CandleView[] {
   const { traded, previous, window, lastFilled, gaps, interval, limit } = options
+  const untraded = { volume: 0, trades: 0, ...(options.flow && { flow: NO_FLOW }) }
   const rows: CandleView[] = []
   let close = previous?.close
   let completeTo = previous ? completeUntil(gaps, previous) : Number.NEGATIVE_INFINITY
   let next = window.from
   const fillUpTo = (end: UnixSeconds) => {
     for (; close !== undefined && next < end && next <= lastFilled && next + interval <= completeTo; next += interval)
-      rows.push({ time: next, open: close, high: close, low: close, close, volume: 0, trades: 0 })
+      rows.push({ time: next, open: close, high: close, low: close, close, ...untraded })
   }
   for (const candle of traded) {
     fillUpTo(candle.time)

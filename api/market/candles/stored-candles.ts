@@ -16,7 +16,7 @@ export type CandleCache = Pick<BucketCache, 'read' | 'closeBefore'>
 export type CandleSource = { reader: ClickHouseClient; cache: CandleCache }
 
 /** `interval` in seconds; `limit` rows are enough. */
-export type StoredRequest = { view: PairView; interval: number; limit: number; price: PriceKind }
+export type StoredRequest = { view: PairView; interval: number; limit: number; price: PriceKind; flow: boolean }
 
 export type StoredCandles = {
   /** Ascending; the newest `limit` at least. */
@@ -30,7 +30,7 @@ export async function readStoredCandles(
   request: StoredRequest,
   range: TimeRange,
 ): Promise<StoredCandles> {
-  const { view, interval, price } = request
+  const { view, interval, price, flow } = request
   const window = { from: clampTime(range.from), to: clampTime(range.to) }
   const tradeOf = (close: Close | undefined): Trade | undefined =>
     close && { ...close, close: viewPrice(view.forward, price === 'spot' ? close.spot_close : close.close) }
@@ -42,9 +42,9 @@ export async function readStoredCandles(
     }
   }
   const rows = chunks.map((chunk) => chunk.rows)
-  const folded = foldRows(rows, { interval, range: window, kind: price, token: view.forward ? 1 : 0 })
+  const folded = foldRows(rows, { interval, range: window, kind: price, token: view.forward ? 1 : 0, flow })
   return {
-    traded: folded.map((candle) => viewCandle(view, candle)),
+    traded: folded.map((candle) => viewCandle(view, candle, price)),
     async closeBefore() {
       const [first] = chunks
       if (!first) return undefined
@@ -57,7 +57,7 @@ export async function readStoredCandles(
 /** Open, high, low and close. */
 type OpenToClose = readonly [number, number, number, number]
 type MergedRow = { bucket: number; execution: OpenToClose; spot: OpenToClose } & Record<
-  'volume0' | 'volume1' | 'trades',
+  'volume0' | 'volume1' | 'volume_usd' | 'trades' | 'buys' | 'buy_volume0' | 'buy_volume1' | 'unexecuted',
   string
 >
 
@@ -71,11 +71,26 @@ async function mergeInStore(
   const resolution = resolutionOf(interval)
   const parameters = { network: network.name, pool: pool.id, interval, resolution, ...range, limit, price }
   const rows = await queryRows<MergedRow>(reader, CANDLES, parameters)
-  return rows.map((row) => viewCandle(view, fromRow(row, price, view.forward))).reverse()
+  return rows.map((row) => viewCandle(view, fromRow(row, request), price)).reverse()
 }
 
-function fromRow(row: MergedRow, price: PriceKind, forward: boolean): FoldedCandle {
-  const { bucket, volume0, volume1, trades } = row
+function fromRow(row: MergedRow, { view, price, flow }: StoredRequest): FoldedCandle {
   const [open, high, low, close] = price === 'spot' ? row.spot : row.execution
-  return { bucket, open, high, low, close, volume: BigInt(forward ? volume1 : volume0), trades: Number(trades) }
+  const of = (name0: keyof MergedRow, name1: keyof MergedRow) => BigInt(row[view.forward ? name1 : name0] as string)
+  return {
+    bucket: row.bucket,
+    ...{ open, high, low, close },
+    volume: of('volume0', 'volume1'),
+    trades: Number(row.trades),
+    flow: flow
+      ? {
+          baseVolume: of('volume1', 'volume0'),
+          usdMicros: BigInt(row.volume_usd),
+          buyVolume: of('buy_volume0', 'buy_volume1'),
+          trades: Number(row.trades),
+          buys: Number(row.buys),
+          unexecuted: Number(row.unexecuted),
+        }
+      : undefined,
+  }
 }

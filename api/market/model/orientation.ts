@@ -4,6 +4,8 @@ import { storedPrice } from '../../../aggregator/candles/price-estimate.ts'
 import { storedSender } from '../../../aggregator/store/sender.ts'
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import { type Side, sideOf } from '../../../ingest/model/tick.ts'
+import { powerOfTen } from '../../../ingest/pricing/price.ts'
+import { ratioToNumber } from '../../../ingest/pricing/ratio.ts'
 import { decimalNumber, decimalText } from '../../lib/decimal.ts'
 import type { PriceKind } from '../../query/query.ts'
 import { inverse } from './inverse.ts'
@@ -21,6 +23,17 @@ export type FoldedCandle = {
   close: number
   volume: bigint
   trades: number
+  flow: FoldedFlow | undefined
+}
+
+/** `baseVolume` is raw, in the view's first token. Buys are of token0; `buyVolume` is their part of `volume`. See `Candle`. */
+export type FoldedFlow = {
+  baseVolume: bigint
+  usdMicros: bigint
+  buyVolume: bigint
+  trades: number
+  buys: number
+  unexecuted: number
 }
 
 /** A candle in the order of the view. `time` is its start; volume is in the second token of the pair. */
@@ -33,18 +46,73 @@ export type CandleView = {
   volume: number
   /** 0: carried forward from the close before. */
   trades: number
+  /** Absent where it is not asked for. */
+  flow?: CandleFlow
+}
+
+/** The trades of a candle: `volumeBase` in the first token of the pair, `volumeQuote` and `buyVolume` in the second one. */
+export type CandleFlow = {
+  trades: number
+  buys: number
+  sells: number
+  volumeBase: number
+  volumeQuote: number
+  volumeUsd: number
+  /** Paid by takers that bought. */
+  buyVolume: number
+  /** `volumeQuote` / `volumeBase`, rounded once from the exact sums; null where nothing of the first token was traded. */
+  vwap: number | null
+}
+
+export const NO_FLOW: CandleFlow = {
+  ...{ trades: 0, buys: 0, sells: 0 },
+  ...{ volumeBase: 0, volumeQuote: 0, volumeUsd: 0, buyVolume: 0, vwap: null },
 }
 
 export function viewPrice(forward: boolean, price: number): number {
   return forward ? price : 1 / price
 }
 
-export function viewCandle({ listing, forward }: PairView, bucket: FoldedCandle): CandleView {
+export function viewCandle({ listing, forward }: PairView, bucket: FoldedCandle, kind: PriceKind): CandleView {
   const { bucket: time, open, high, low, close, trades } = bucket
   const { token0, token1 } = listing.pool
-  const volume = decimalNumber(bucket.volume, (forward ? token1 : token0).decimals)
-  const candle = { time, open, high, low, close, volume, trades }
+  const [base, quote] = forward ? [token0, token1] : [token1, token0]
+  const volume = decimalNumber(bucket.volume, quote.decimals)
+  const units = { base: base.decimals, quote: quote.decimals }
+  const flow = bucket.flow && viewFlow(bucket.volume, bucket.flow, { forward, kind, ...units })
+  const candle = { time, open, high, low, close, volume, trades, ...(flow && { flow }) }
   return forward ? candle : inverse(candle)
+}
+
+const USD_DECIMALS = 6
+
+/** The direction and the kind of price of a view, and the decimals of its two tokens. */
+type FlowView = { forward: boolean; kind: PriceKind; base: number; quote: number }
+
+/** A buy of token0 is a sell of token1. A trade of 0 for 0 is executed at no price; with spot prices it is a buy, in either direction. */
+function viewFlow(
+  volume: bigint,
+  { baseVolume, usdMicros, buyVolume, ...counts }: FoldedFlow,
+  { forward, kind, base, quote }: FlowView,
+): CandleFlow {
+  const [bought, sold] = [counts.buys - counts.unexecuted, counts.trades - counts.buys]
+  const buys = (forward ? bought : sold) + (kind === 'spot' ? counts.unexecuted : 0)
+  const sells = forward ? sold : bought
+  return {
+    trades: buys + sells,
+    buys,
+    sells,
+    volumeBase: decimalNumber(baseVolume, base),
+    volumeQuote: decimalNumber(volume, quote),
+    volumeUsd: decimalNumber(usdMicros, USD_DECIMALS),
+    buyVolume: decimalNumber(forward ? buyVolume : volume - buyVolume, quote),
+    vwap: averagePrice(volume, quote, baseVolume, base),
+  }
+}
+
+function averagePrice(quote: bigint, quoteDecimals: number, base: bigint, baseDecimals: number): number | null {
+  if (base === 0n) return null
+  return quote === 0n ? 0 : ratioToNumber(quote * powerOfTen(baseDecimals), base * powerOfTen(quoteDecimals))
 }
 
 /** The two symbols in the order of the view. */

@@ -22,6 +22,10 @@ CREATE TABLE IF NOT EXISTS candles
     volume1    UInt256 CODEC(ZSTD),
     volume_usd Decimal(76, 6) CODEC(ZSTD),
     trades     UInt64 CODEC(ZSTD),                -- 0: the bucket lost all its ticks, and is never shown
+    buys       UInt64 CODEC(ZSTD),                -- trades whose taker received token0
+    mixed_buys0 UInt256 CODEC(ZSTD),              -- bought parts of the volumes; 0 where they are all or nothing
+    mixed_buys1 UInt256 CODEC(ZSTD),
+    unexecuted UInt64 CODEC(ZSTD),                -- trades of 0 for 0: buys in either direction of the pair
     version    UInt128 CODEC(ZSTD),               -- epoch of the owner, then a counter of its writes
     high       Float64 ALIAS reinterpretAsFloat64(reinterpretAsInt64(open) + greatest(close_ulps, 0) + high_ulps),
     low        Float64 ALIAS reinterpretAsFloat64(reinterpretAsInt64(open) + least(close_ulps, 0) + low_ulps),
@@ -30,6 +34,8 @@ CREATE TABLE IF NOT EXISTS candles
     spot_high  Float64 ALIAS reinterpretAsFloat64(reinterpretAsInt64(spot_open) + greatest(spot_close_ulps, 0) + spot_high_ulps),
     spot_low   Float64 ALIAS reinterpretAsFloat64(reinterpretAsInt64(spot_open) + least(spot_close_ulps, 0) + spot_low_ulps),
     spot_close Float64 ALIAS reinterpretAsFloat64(reinterpretAsInt64(spot_open) + spot_close_ulps),
+    buy_volume0 UInt256 ALIAS buys = trades ? volume0 : mixed_buys0,
+    buy_volume1 UInt256 ALIAS buys = trades ? volume1 : mixed_buys1,
     -- Candles that were written lately are found without a read of all others.
     INDEX by_version version TYPE minmax GRANULARITY 1
 )

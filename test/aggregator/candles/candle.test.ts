@@ -99,11 +99,13 @@ function naive(stream: readonly Tick[]): Candle {
     const sorted = all.toSorted((a, b) => a - b)
     return { open: all.at(0) ?? 0, high: sorted.at(-1) ?? 0, low: sorted.at(0) ?? 0, close: all.at(-1) ?? 0 }
   }
-  const total = (of: (tick: Tick) => bigint) => {
+  const total = (of: (tick: Tick) => bigint, ticks = stream) => {
     let sum = 0n
-    for (const tick of stream) sum += of(tick) < 0n ? -of(tick) : of(tick)
+    for (const tick of ticks) sum += of(tick) < 0n ? -of(tick) : of(tick)
     return sum
   }
+  // The taker received token0; where that did not move, none of token1.
+  const buys = stream.filter(({ amount0, amount1 }) => (amount0 === 0n ? amount1 <= 0n : amount0 > 0n))
   return {
     execution: prices(
       (tick) => tick.price,
@@ -114,5 +116,9 @@ function naive(stream: readonly Tick[]): Candle {
     volume1: total((tick) => tick.amount1),
     volumeUsdMicros: total((tick) => tick.amountUsdMicros),
     trades: stream.length,
+    buys: buys.length,
+    buyVolume0: total((tick) => tick.amount0, buys),
+    buyVolume1: total((tick) => tick.amount1, buys),
+    unexecuted: stream.filter((tick) => tick.amount0 === 0n && tick.amount1 === 0n).length,
   }
 }

@@ -1,22 +1,26 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { POOL_ADDITIONS, TICK_ADDITIONS } from '../../../api/query/include.ts'
+import { CANDLE_ADDITIONS, POOL_ADDITIONS, TICK_ADDITIONS } from '../../../api/query/include.ts'
 import { parseParameters } from '../../../api/query/parameters.ts'
-import { readPoolQuery, readTickQuery } from '../../../api/query/query.ts'
+import { readCandleQuery, readPoolQuery, readTickQuery } from '../../../api/query/query.ts'
 import { openApi } from '../../../api/schema/openapi.ts'
 import { seeded } from '../../support/seed.ts'
 
 const { paths } = openApi()
 const POOL = `pool=0x${'1'.repeat(40)}`
+/** Candles need it, too. */
+const INTERVAL = '&interval=1h'
 
 const READERS = [
+  ['/v0/candles', Object.keys(CANDLE_ADDITIONS), readCandleQuery],
   ['/v0/ticks', Object.keys(TICK_ADDITIONS), readTickQuery],
   ['/v0/pools', Object.keys(POOL_ADDITIONS), readPoolQuery],
 ] as const
 
 function read(reader: (typeof READERS)[number][2], text: string): readonly string[] | undefined {
   try {
-    return reader(parseParameters(`${POOL}&include=${encodeURIComponent(text)}`)).include
+    const asked = `${POOL}&include=${encodeURIComponent(text)}${reader === readCandleQuery ? INTERVAL : ''}`
+    return reader(parseParameters(asked)).include
   } catch {
     return undefined
   }

@@ -18,9 +18,11 @@ const WARNING = words('message documentation_url tip')
 
 const POSITION = words('block logIndex')
 const MARKET = words('price change24h volumeUSD24h firstSeen venue')
+const FLOW = words('trades buys sells volumeBase volumeQuote volumeUsd buyVolume vwap')
 
 const CLOSED = `pool=${POOLS.main.id}&from=2024-01-05&to=2024-01-05T01:30:00Z`
 const TICKS = `/v0/ticks?${CLOSED}`
+const CANDLES = `/v0/candles?${CLOSED}&interval=7m&limit=9`
 const POOLS_OF_PAIR = '/v0/pools?symbol=WETH-USDC'
 
 /** Each list that `include` takes, and the fields that it adds. */
@@ -31,6 +33,8 @@ const INCLUDES: readonly (readonly [path: string, include: string, added: readon
   [TICKS, 'sender,position', [...POSITION, 'sender']],
   [TICKS, ' sender , position ', [...POSITION, 'sender']],
   [POOLS_OF_PAIR, 'market', MARKET],
+  [CANDLES, 'flow', FLOW],
+  ['/v0/candles?symbol=WETH-USDC&interval=1m&limit=9', 'flow', FLOW],
 ]
 
 type Row = Readonly<Record<string, unknown>>
@@ -121,6 +125,8 @@ describe.skipIf(withoutClickHouse)('by the letter of the interface', () => {
     [TICKS, '*', 'position, sender'],
     [TICKS, 'constructor', 'position, sender'],
     [POOLS_OF_PAIR, 'position', 'market'],
+    [CANDLES, 'flow,flow', 'flow'],
+    [CANDLES, 'position', 'flow'],
     [POOLS_OF_PAIR, 'market,market', 'market'],
   ])('%s with include=%s is refused with the names that there are', async (path, include, names) => {
     const { status, body } = await ask(including(path, include))
@@ -135,18 +141,19 @@ describe.skipIf(withoutClickHouse)('by the letter of the interface', () => {
     ['include=position&include=sender', 'must be given once'],
     ['include[]=position', 'must be written as include=…, not nested'],
   ])('%s is refused, and names the field', async (query, message) => {
-    for (const path of [TICKS, POOLS_OF_PAIR]) {
+    for (const path of [TICKS, POOLS_OF_PAIR, CANDLES]) {
       const { status, body } = await ask(`${path}&${query}`)
       expect([status, body]).toEqual([400, expect.objectContaining({ errors: [{ field: 'include', message }] })])
     }
   })
 
-  test.each(INCLUDES.filter(([path]) => path === TICKS))(
+  test.each(INCLUDES.filter(([path]) => path === TICKS || path === CANDLES))(
     '%s with include=%s has the same columns as CSV and as NDJSON',
     async (path, include, added) => {
+      const plain = path === TICKS ? TICK : CANDLE
       for (const [asked, columns] of [
-        [path, TICK],
-        [including(path, include), [...TICK, ...added]],
+        [path, plain],
+        [including(path, include), [...plain, ...added]],
       ] as const) {
         const { rows } = await ask(asked)
         const [header, first] = (await textOf(asked, 'text/csv')).split('\r\n')
@@ -173,17 +180,18 @@ describe.skipIf(withoutClickHouse)('by the letter of the interface', () => {
   })
 
   test.each([
-    ['', []],
-    ['position', POSITION],
-    ['sender,position', [...POSITION, 'sender']],
-  ])('a stream with include=%s has these fields more in each row', async (include, added) => {
+    ['/v0/ticks?', '', TICK],
+    ['/v0/ticks?', 'position', [...TICK, ...POSITION]],
+    ['/v0/ticks?', 'sender,position', [...TICK, ...POSITION, 'sender']],
+    ['/v0/candles?interval=1m&', 'flow', [...CANDLE, ...FLOW]],
+  ])('a stream of %s with include=%s has these fields in each row', async (start, include, fields) => {
     const stop = new AbortController()
-    const path = `/v0/ticks?pool=${POOLS.main.id}${include === '' ? '' : `&include=${include}`}`
+    const path = `${start}pool=${POOLS.main.id}${include === '' ? '' : `&include=${include}`}`
     const headers = { 'X-API-KEY': service.key, Accept: 'text/event-stream' }
     const response = await fetch(service.url + path, { headers, signal: stop.signal })
     for await (const { event, data } of eventsOf(response.body ?? new ReadableStream())) {
       expect(event).toBe('snapshot')
-      expect(fieldsOf(data['data'] as Row[])).toEqual([...TICK, ...added])
+      expect(fieldsOf(data['data'] as Row[])).toEqual(fields)
       break
     }
     stop.abort()

@@ -61,6 +61,7 @@ const NEAR: Readonly<Record<string, fc.Arbitrary<string>>> = {
     .map((parts) => parts.join('')),
   price: fc.constantFrom('spot', 'execution', 'Spot', 'mid'),
   fill: fc.constantFrom('previous', 'none', 'null'),
+  include: fc.constantFrom('flow', ' flow ', 'Flow', 'flow,flow', 'position', ''),
 }
 
 test.each(document.paths['/v0/candles']?.get.parameters.map(({ name, schema }) => [name, schema] as const) ?? [])(

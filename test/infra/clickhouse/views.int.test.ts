@@ -62,12 +62,16 @@ describe.skipIf(withoutClickHouse)('the views', () => {
     }
   })
 
-  test('market_candles has each bucket with trades once', async () => {
-    const rows = await ask('SELECT pool, resolution, time, trades FROM market_candles')
-    const expected = Object.entries(foldedCandles(CHAIN)).map(([key, { trades }]) => `${key} ${trades}`)
-    const found = rows.map(
-      ({ pool, resolution, time, trades }) => `${pool} ${resolution} ${new Date(time ?? '').toISOString()} ${trades}`,
+  test('market_candles has each bucket with trades once, with the part of its volume that takers bought', async () => {
+    const rows = await ask('SELECT pool, resolution, time, trades, buys, buy_volume0 FROM market_candles')
+    const expected = Object.entries(foldedCandles(CHAIN)).map(
+      ([key, { trades, buys, buyVolume0 }]) =>
+        `${key} ${trades} ${buys} ${(Number(buyVolume0) / 1e18).toPrecision(12)}`,
     )
+    const found = rows.map(({ pool, resolution, time, trades, buys, buy_volume0 }) => {
+      const start = new Date(time ?? '').toISOString()
+      return `${pool} ${resolution} ${start} ${trades} ${buys} ${Number(buy_volume0).toPrecision(12)}`
+    })
     expect(found.sort()).toEqual(expected.sort())
   })
 

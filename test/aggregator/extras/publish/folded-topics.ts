@@ -79,6 +79,9 @@ export function rowsOfFolded({ ticks, candles }: FoldedTopics): TopicRows {
             volume0: String(candle.volume0),
             volume1: String(candle.volume1),
             trades: String(candle.trades),
+            buys: String(candle.buys),
+            buy_volume0: String(candle.buyVolume0),
+            buy_volume1: String(candle.buyVolume1),
           }),
     ),
   }
@@ -117,6 +120,9 @@ export function rowsOfReader({ ticks, candles }: TopicReader): TopicRows {
             volume0: candle.raw.volume0,
             volume1: candle.raw.volume1,
             trades: String(candle.trades),
+            buys: String(candle.buys),
+            buy_volume0: candle.raw.buyVolume0,
+            buy_volume1: candle.raw.buyVolume1,
           }),
     ),
   }
@@ -141,7 +147,7 @@ export async function expectAsStored(
   expectSameRows(ticks, storedTicks, `${name}: ticks`)
   const storedCandles = await rows(
     `SELECT pool, resolution, toUnixTimestamp(time) AS start, hex(open) AS open, hex(high) AS high, hex(low) AS low, hex(close) AS close,
-       hex(spot_close) AS spot_close, volume0, volume1, trades
+       hex(spot_close) AS spot_close, volume0, volume1, trades, buys, buy_volume0, buy_volume1
      FROM candles FINAL WHERE network = {network:String} AND trades > 0`,
   )
   expectSameRows(candles, storedCandles, `${name}: candles`)

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type ExportProgress, exportHistory } from '../../../../api/extras/export/export.ts'
 import type { Manifest } from '../../../../api/extras/export/manifest.ts'
-import { EXPORTED_COLUMNS, type ExportRequest } from '../../../../api/extras/export/request.ts'
+import { columnsOf, EXPORTED_COLUMNS, type ExportRequest } from '../../../../api/extras/export/request.ts'
 import { type Market, openMarket } from '../../../../api/market/market.ts'
 import { splitSymbol } from '../../../../api/query/symbol.ts'
 import { inProcessLog } from '../../../../infra/kafka/in-process.ts'
@@ -58,6 +58,9 @@ describe.skipIf(withoutClickHouse)('an export', () => {
     price: 'execution',
     format: 'ndjson',
   }
+  const WITH_FLOW = { what: 'candles', include: ['flow'] } as const
+  /** The average price is left to the reader, and the volume in the second token is there once. */
+  const exportedRow = ({ volumeQuote, vwap, ...row }: AnswerRow) => row
   async function write(more: Partial<ExportRequest> = {}, range = {}, signal = new AbortController().signal) {
     const told: ExportProgress[] = []
     const sources = { client: database.client, market, folder, signal }
@@ -93,19 +96,19 @@ describe.skipIf(withoutClickHouse)('an export', () => {
     [10_800, '3h'],
     [50_400, '14h'],
     [86_400, '1d'],
-  ])('candles of %s s are those of the API', async (interval, written) => {
+  ])('candles of %s s are those of the API, with their flow', async (interval, written) => {
     const price = interval % 2 === 0 ? 'spot' : 'execution'
-    const { manifest } = await write({ what: 'candles', interval, price })
+    const { manifest } = await write({ ...WITH_FLOW, interval, price })
     const rows = await linesOf(manifest)
     expect(rows.length).toBeGreaterThan(2)
     for (const { id, token0, token1 } of ODD_POOLS) {
-      const path = `/v0/candles?pool=${id}&interval=${written}&fill=none&price=${price}`
+      const path = `/v0/candles?pool=${id}&interval=${written}&fill=none&price=${price}&include=flow`
       const answered = await pagesOf(service, path, 0)
       const exported = byPool(rows, id)
-      expect(exported.map(({ pair, trades, ...row }) => row)).toEqual(placed('ethereum', id, answered))
+      expect(exported.map(({ pair, ...row }) => row)).toEqual(placed('ethereum', id, answered.map(exportedRow)))
       expect(new Set(exported.map(({ pair }) => pair))).toEqual(new Set([`${token0.symbol}-${token1.symbol}`]))
     }
-    expect(Object.keys(rows[0] ?? {})).toEqual(EXPORTED_COLUMNS.candles.map(({ name }) => name))
+    expect(Object.keys(rows[0] ?? {})).toEqual(columnsOf(WITH_FLOW).map(({ name }) => name))
   })
 
   test.each(ODD_POOLS)('the inverse direction of pool $id is that of the API', async ({ id, token0, token1 }) => {
@@ -119,10 +122,10 @@ describe.skipIf(withoutClickHouse)('an export', () => {
     const answered = await pagesOf(service, ticksPath(asked), 0)
     expect(await linesOf(ticks.manifest)).toEqual(placed('ethereum', id, answered))
     await rm(folder, { recursive: true })
-    const candles = await write({ view, what: 'candles', interval: 3_600 })
-    const asOne = await pagesOf(service, `/v0/candles?${asked}&interval=1h&fill=none`, 0)
-    const rows = (await linesOf(candles.manifest)).map(({ pair, trades, ...row }) => row)
-    expect(rows).toEqual(placed('ethereum', id, asOne))
+    const candles = await write({ view, ...WITH_FLOW, interval: 3_600 })
+    const asOne = await pagesOf(service, `/v0/candles?${asked}&interval=1h&fill=none&include=flow`, 0)
+    const rows = (await linesOf(candles.manifest)).map(({ pair, ...row }) => row)
+    expect(rows).toEqual(placed('ethereum', id, asOne.map(exportedRow)))
     expect(candles.manifest.pair).toBe(text)
   })
 

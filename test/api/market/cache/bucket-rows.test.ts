@@ -1,8 +1,10 @@
-/** Prices of a row as ClickHouse sends them, as distances in units in the last place. */
+/** Rows as ClickHouse sends them, with prices as distances in units in the last place, and what they fold into. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { fromTick, merge } from '../../../../aggregator/candles/candle.ts'
 import { ulpsOf } from '../../../../aggregator/store/native-format.ts'
-import { ROW_BYTES, restorePrices, rowsFrom } from '../../../../api/market/cache/bucket-rows.ts'
+import { foldRows, ROW_BYTES, restoreRow, rowOf, rowsFrom } from '../../../../api/market/cache/bucket-rows.ts'
+import { blockPlan } from '../../../support/chain.ts'
 import { seeded } from '../../../support/seed.ts'
 
 type Prices = { open: number; high: number; low: number; close: number }
@@ -24,7 +26,7 @@ describe('prices of a row', () => {
         setDistances(row, start + FIRST.execution, execution)
         set(row, start + FIRST.spot, distance(spot.open, execution.open))
         setDistances(row, start + FIRST.spot, spot)
-        restorePrices(row, start)
+        restoreRow(row, start)
         for (const [prices, from] of [
           [execution, FIRST.execution],
           [spot, FIRST.spot],
@@ -51,4 +53,75 @@ function set(row: DataView, at: number, [low = 0, high = 0]: Uint32Array): void 
 
 function distance(value: number, base: number): Uint32Array {
   return ulpsOf(Float64Array.of(value), Float64Array.of(base))
+}
+
+describe('the flow of folded rows', () => {
+  const swaps = fc
+    .array(blockPlan(), { minLength: 1, maxLength: 6 })
+    .map((plans) => plans.flatMap(({ ticks }) => ticks))
+  const seconds = fc.array(
+    swaps.filter((ticks) => ticks.length > 0),
+    { minLength: 1, maxLength: 6 },
+  )
+
+  test('the flow of rows is that of the candle that their candles merge into, for either token of the pair', () => {
+    fc.assert(
+      fc.property(seconds, fc.constantFrom<0 | 1>(0, 1), (perSecond, token) => {
+        const candles = perSecond.map((ticks) => ticks.map(fromTick).reduce(merge))
+        const rows = candles.map((candle, start) => bytesOf(rowOf({ ...KEY, start, candle })))
+        const range = { from: 0, to: candles.length }
+        const all = { interval: candles.length, range, kind: 'spot', token, flow: true } as const
+        const [folded] = foldRows([rowsFrom(Buffer.concat(rows))], all)
+        const whole = candles.reduce(merge)
+        expect(folded).toMatchObject({
+          volume: whole[`volume${token}`],
+          trades: whole.trades,
+          flow: {
+            baseVolume: whole[`volume${token === 0 ? 1 : 0}`],
+            usdMicros: whole.volumeUsdMicros,
+            buyVolume: whole[`buyVolume${token}`],
+            trades: whole.trades,
+            buys: whole.buys,
+            unexecuted: whole.unexecuted,
+          },
+        })
+      }),
+      seeded(),
+    )
+  })
+
+  test('a row as ClickHouse sends it has its bought volumes, whether it has buys, sells or both', () => {
+    fc.assert(
+      fc.property(
+        swaps.filter((ticks) => ticks.length > 0),
+        (ticks) => {
+          const candle = ticks.map(fromTick).reduce(merge)
+          const row = rowOf({ ...KEY, start: 0, candle })
+          const sent = rowsFrom(
+            bytesOf(
+              rowOf({
+                ...KEY,
+                start: 0,
+                candle: candle.buys < candle.trades ? candle : { ...candle, buyVolume0: 0n, buyVolume1: 0n },
+              }),
+            ),
+          )
+          for (const first of Object.values(FIRST)) {
+            const at = (place: number) => row.getFloat64(first + 8 * place, true)
+            setDistances(sent, first, { open: at(0), high: at(1), low: at(2), close: at(3) })
+          }
+          set(sent, FIRST.spot, distance(row.getFloat64(FIRST.spot, true), row.getFloat64(FIRST.execution, true)))
+          restoreRow(sent, 0)
+          expect(bytesOf(sent)).toEqual(bytesOf(row))
+        },
+      ),
+      seeded(),
+    )
+  })
+})
+
+const KEY = { pool: '0x1', resolution: 1 } as const
+
+function bytesOf({ buffer, byteOffset, byteLength }: DataView): Uint8Array {
+  return new Uint8Array(buffer, byteOffset, byteLength)
 }

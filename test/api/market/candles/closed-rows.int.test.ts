@@ -30,7 +30,16 @@ describe.skipIf(withoutClickHouse)('kept rows', () => {
     const tip = { number: 120, hash: '0x', timestamp: TIP, finalized: 0 }
     const coverage = { tip, backfilled: [], gaps: [], unproven: [], finalUntil: undefined }
     const range = { from: minute(0), to: minute(20) }
-    const request = { view, interval: 60, limit: 100, price: 'execution', fill: 'previous', range, coverage } as const
+    const request = {
+      view,
+      interval: 60,
+      limit: 100,
+      price: 'execution',
+      flow: false,
+      fill: 'previous',
+      range,
+      coverage,
+    } as const
     const first = await rows.read(request, minute(60))
     expect(first.length).toBeGreaterThan(0)
     expect(await rows.read(request, minute(60))).toBe(first)

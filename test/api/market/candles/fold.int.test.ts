@@ -6,11 +6,11 @@ import type { z } from 'zod'
 import { NETWORKS } from '../../../../ingest/model/networks.ts'
 import type { Pool } from '../../../../ingest/model/pool.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../../support/clickhouse.ts'
-import { fillFolded, foldTicks, priced } from '../../../support/fold.ts'
+import { fillFolded, foldFlow, foldTicks, NO_TRADES, priced } from '../../../support/fold.ts'
 import { sample } from '../../../support/sample.ts'
 import { seededOnServers } from '../../../support/seed.ts'
 import { addressOf, block, openStore, poolOf, tick } from '../../../support/store.ts'
-import { Candles, Ticks } from '../../body.ts'
+import { Candles, CandlesWithFlow, Ticks } from '../../body.ts'
 import { type Service, startService } from '../../service.ts'
 
 const WETH = {
@@ -60,7 +60,9 @@ describe.skipIf(withoutClickHouse)('candles and ticks', () => {
     await database?.drop()
   })
 
-  test('/candles for every legal interval equals the fold of /ticks', { timeout: 400_000 }, async () => {
+  test('/candles for every legal interval equals the fold of /ticks, and so does its flow', {
+    timeout: 400_000,
+  }, async () => {
     const everything = new Map<string, Awaited<ReturnType<typeof allTicks>>>()
     for (const { query } of QUESTIONS)
       for (const price of ['execution', 'spot'])
@@ -74,16 +76,22 @@ describe.skipIf(withoutClickHouse)('candles and ticks', () => {
         fc.integer({ min: START - 7_200, max: TIP + 7_200 }),
         fc.double({ min: 0, max: 130, noNaN: true }),
         fc.integer({ min: 1, max: 100 }),
-        async ({ query }, price, fill, { text, seconds }, from, buckets, limit) => {
+        fc.boolean(),
+        async ({ query }, price, fill, { text, seconds }, from, buckets, limit, withFlow) => {
           const to = from + 1 + Math.floor(buckets * seconds)
           const range = `from=${new Date(from * 1000).toISOString()}&to=${new Date(to * 1000).toISOString()}`
           const { body } = await service.get(
-            `/v0/candles?${query}&interval=${text}&${range}&limit=${limit}&fill=${fill}&price=${price}`,
+            `/v0/candles?${query}&interval=${text}&${range}&limit=${limit}&fill=${fill}&price=${price}${withFlow ? '&include=flow' : ''}`,
           )
-          const folded = foldTicks(priced(everything.get(`${query}&price=${price}`) ?? [], price), seconds)
+          const ticks = everything.get(`${query}&price=${price}`) ?? []
+          const folded = foldTicks(priced(ticks, price), seconds)
           const rows = fill === 'none' ? folded : fillFolded(folded, seconds, TIP)
           const expected = rows.filter(({ time }) => Date.parse(time) / 1000 >= from && Date.parse(time) / 1000 < to)
-          expect(Candles.parse(body).data).toEqual(expected.slice(-limit))
+          const flows = foldFlow(priced(ticks, price), seconds)
+          const flowOf = (time: string) => flows.get(time) ?? NO_TRADES
+          const wanted = expected.slice(-limit).map((row) => ({ ...row, ...(withFlow && flowOf(row.time)) }))
+          const Answer = withFlow ? CandlesWithFlow : Candles
+          expect(Answer.parse(body).data).toEqual(wanted)
         },
       ),
       seededOnServers({ numRuns: sample('RUNS', 100, 400) }),
@@ -144,7 +152,7 @@ function randomBlocks(seed: number) {
         amount0,
         amount1,
         sqrtPriceX96,
-        usdMicros: BigInt(Math.floor(random() * 1e9)),
+        usdMicros: isNothing ? 0n : BigInt(Math.floor(random() * 1e9)),
       })
     })
     blocks.push(block(number, time, { ticks, pools: number === 1 ? POOLS : [] }))

@@ -88,9 +88,12 @@ class Client:
         networks: Sequence[str] | None = None,
         price: str | None = None,
         fill: str | None = None,
+        include: Sequence[str] | None = None,
     ) -> Answer[Candle]:
         """With `from_` and without `limit`, every candle of the range, page by page; else one request."""
-        query = _query(symbol, pool, from_, to, networks, price, interval=interval, fill=fill)
+        query = _query(
+            symbol, pool, from_, to, networks, price, interval=interval, fill=fill, include=_listed(include)
+        )
         if limit is not None or from_ is None:
             return self._page("/v0/candles", {**query, **_given(limit=limit)})
         pages: list[Answer[Candle]] = []
@@ -145,10 +148,17 @@ class Client:
         return self._get("/v0/health", {}).json()
 
     def stream_candles(
-        self, symbol: str | None = None, *, pool: str | Sequence[str] | None = None, interval: str, **more: Any
+        self,
+        symbol: str | None = None,
+        *,
+        pool: str | Sequence[str] | None = None,
+        interval: str,
+        include: Sequence[str] | None = None,
+        **more: Any,
     ) -> Iterator[Event]:
         """Events without end, resumed where the connection breaks."""
-        return self._follow("/v0/candles", _given(symbol=symbol, pool=pool, interval=interval, **more))
+        query = _given(symbol=symbol, pool=pool, interval=interval, include=_listed(include), **more)
+        return self._follow("/v0/candles", query)
 
     def stream_ticks(
         self,

@@ -14,6 +14,14 @@ class Candle(TypedDict):
     low: float
     close: float
     volume: float
+    trades: NotRequired[int]
+    buys: NotRequired[int]
+    sells: NotRequired[int]
+    volumeBase: NotRequired[float]
+    volumeQuote: NotRequired[float]
+    volumeUsd: NotRequired[float]
+    buyVolume: NotRequired[float]
+    vwap: NotRequired[float | None]
 
 
 class Token(TypedDict):
