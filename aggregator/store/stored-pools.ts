@@ -2,7 +2,7 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Address } from 'viem'
 import type { NetworkName } from '../../ingest/model/network.ts'
-import type { Pool, PoolId, ProtocolVersion } from '../../ingest/model/pool.ts'
+import { hooksField, type Pool, type PoolId, type ProtocolVersion } from '../../ingest/model/pool.ts'
 import type { StoredPools } from '../../ingest/model/stored-pools.ts'
 import { type VenueName, venueField } from '../../ingest/model/venue.ts'
 import { ask, loadSql } from './store.ts'
@@ -17,6 +17,7 @@ export type PoolColumns = {
   id: PoolId
   protocol: ProtocolVersion
   venue: VenueName
+  hooks: Address | ''
   fee: number
   token0_address: Address
   token0_symbol: string
@@ -45,6 +46,7 @@ export function poolOf(row: PoolColumns): Pool {
     id: row.id,
     protocol: row.protocol,
     ...venueField(row.venue),
+    ...hooksField(row.hooks),
     token0: {
       address: row.token0_address,
       symbol: row.token0_symbol,

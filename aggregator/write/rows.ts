@@ -79,7 +79,11 @@ export function poolRow(out: RowBinary, { network, block, version }: VersionedBl
   for (const token of [pool.token0, pool.token1]) {
     out.string(token.address).string(token.symbol).string(token.name).uint8(token.decimals)
   }
-  out.uint64(version).uint8(LIVE).string(venueOf(pool))
+  out
+    .uint64(version)
+    .uint8(LIVE)
+    .string(venueOf(pool))
+    .string(pool.hooks ?? '')
 }
 
 export function liquidityRow(

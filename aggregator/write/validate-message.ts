@@ -109,6 +109,7 @@ function checkBlock(block: BlockContent): void {
     poolId('pool', pool.id)
     oneOf('protocol', pool.protocol, PROTOCOLS)
     if (pool.venue !== undefined) oneOf('venue', pool.venue, VENUES)
+    if (pool.hooks !== undefined) address('hooks', pool.hooks)
     unsigned('fee', pool.fee, 32)
     big('initialSqrtPriceX96', pool.initialSqrtPriceX96, UINT_256)
     for (const token of [pool.token0, pool.token1]) {

@@ -1,6 +1,7 @@
 /** Headers of an answer: the pool behind it, time that is missing or in doubt, and caching. */
 import { createHash } from 'node:crypto'
 import type { Response } from 'express'
+import { hasHookDeltas } from '../../ingest/model/pool.ts'
 import { venueOf } from '../../ingest/model/venue.ts'
 import type { MarketAnswer } from '../market/answer.ts'
 import { viewPair } from '../market/model/orientation.ts'
@@ -37,6 +38,7 @@ export function marketHeaders(answer: MarketHeading): Record<string, string> {
     'X-Market-Pool': pool.id,
     'X-Market-Venue': venueOf(pool),
     'X-Market-Pair': headerText(viewPair(view).join('-')),
+    ...(hasHookDeltas(pool) && { 'X-Market-Hook-Deltas': 'true' }),
     ...(passedOver && { 'X-Market-Lead': `${passedOver.reason}; passed-over=${passedOver.pool}` }),
     ...(finalUntil !== undefined && { 'X-Market-Final-Until': formatTime(finalUntil) }),
     ...(incomplete.length > 0 && { 'X-Market-Incomplete': intervals(incomplete) }),

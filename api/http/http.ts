@@ -20,6 +20,7 @@ const EXPOSED = [
   'X-Candlepool-Devnet',
   'X-Credits-Used',
   'X-Market-Final-Until',
+  'X-Market-Hook-Deltas',
   'X-Market-Incomplete',
   'X-Market-Lead',
   'X-Market-Lead-Pool',

@@ -12,7 +12,9 @@ export const TICK_ADDITIONS = { position: ['block', 'logIndex'], sender: ['sende
 export type TickAddition = keyof typeof TICK_ADDITIONS
 
 /** The same of a pool. */
-export const POOL_ADDITIONS = { market: ['price', 'change24h', 'volumeUSD24h', 'firstSeen', 'venue'] } as const
+export const POOL_ADDITIONS = {
+  market: ['price', 'change24h', 'volumeUSD24h', 'firstSeen', 'venue', 'hooks', 'hookDeltas'],
+} as const
 export type PoolAddition = keyof typeof POOL_ADDITIONS
 
 /** The names of `additions` that are asked for, in the order of `additions`: the order of the query does not matter. */

@@ -1,6 +1,6 @@
 /** GET /v0/pools */
 import type { Network } from '../../ingest/model/network.ts'
-import type { Token } from '../../ingest/model/pool.ts'
+import { hasHookDeltas, type Token } from '../../ingest/model/pool.ts'
 import { venueOf } from '../../ingest/model/venue.ts'
 import type { Accounts } from '../accounts/accounts.ts'
 import type { AccountHandler } from '../http/authenticate.ts'
@@ -52,13 +52,15 @@ function toPool(state: RankedPool, included: readonly PoolAddition[] = []) {
 function marketOf({
   listing,
   day,
-}: RankedPool): Record<(typeof POOL_ADDITIONS.market)[number], string | number | null> {
+}: RankedPool): Record<(typeof POOL_ADDITIONS.market)[number], string | number | boolean | null> {
   return {
     price: day?.price ?? null,
     change24h: day?.change ?? null,
     volumeUSD24h: day?.volumeUsd ?? null,
     firstSeen: formatTime(listing.firstSeen),
     venue: venueOf(listing.pool),
+    hooks: listing.pool.hooks ?? null,
+    hookDeltas: hasHookDeltas(listing.pool),
   }
 }
 

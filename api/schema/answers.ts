@@ -91,6 +91,18 @@ const Pool = z
     volumeUSD24h: decimal().optional().describe('With `include=market`: over the last 24 hours.'),
     firstSeen: time().optional().describe('With `include=market`: the time of the first block that is stored of it.'),
     venue: z.enum(VENUE_NAMES).optional().describe('With `include=market`: the exchange whose factory made the pool.'),
+    hooks: z
+      .string()
+      .regex(/^0x[0-9a-f]{40}$/)
+      .nullable()
+      .optional()
+      .describe('With `include=market`: the hook contract of a v4 pool; null without one.'),
+    hookDeltas: z
+      .boolean()
+      .optional()
+      .describe(
+        'With `include=market`: the hook may take or give tokens beside a swap, so that amounts and prices are not all that an account paid.',
+      ),
   })
   .describe('A pool, its tokens in the order on chain.')
 

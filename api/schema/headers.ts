@@ -18,6 +18,11 @@ export const HEADERS = {
   },
   'X-Market-Network': { description: 'The network of the pool that answered.', required: true, schema: text },
   'X-Market-Venue': { description: 'The exchange whose factory made that pool.', required: true, schema: text },
+  'X-Market-Hook-Deltas': {
+    description:
+      'Present where the hook of the pool that answered may take or give tokens beside a swap: amounts and prices are those of the pool, not all that an account paid.',
+    schema: { type: 'string', const: 'true' },
+  },
   'X-Market-Pool': { description: 'The id of the pool that answered.', required: true, schema: text },
   'X-Market-Pair': {
     description: 'The pair as answered; characters beyond ASCII are percent-encoded.',

@@ -29,6 +29,7 @@ const MARKET_HEADERS = [
   'X-Market-Pool',
   'X-Market-Venue',
   'X-Market-Pair',
+  'X-Market-Hook-Deltas',
   'X-Market-Lead',
   'X-Market-Incomplete',
   'X-Market-Unproven',

@@ -64,6 +64,7 @@ export function decodeV4(log: RpcLog, poolManager: Address): Decoded | undefined
         currency1: address(third, 0),
         fee: uint24(log.data, 0),
         sqrtPriceX96: uint(log.data, 3),
+        hooks: address(log.data, 2),
       }
     case V4_TOPICS.modifyLiquidity:
       // Data: tickLower, tickUpper, liquidityDelta, salt.

@@ -23,6 +23,8 @@ export type Created = {
   fee: number
   /** 0 in v3, where another event sets it. */
   sqrtPriceX96: bigint
+  /** In v4, zero where the pool has none. */
+  hooks?: Address
 }
 
 export type Initialized = { kind: 'initialized'; pool: PoolId; sqrtPriceX96: bigint }

@@ -1,5 +1,5 @@
 /** A pool and its two tokens, as the chain describes them. */
-import type { Address, Hex } from 'viem'
+import { type Address, type Hex, zeroAddress } from 'viem'
 import type { VenueName } from './venue.ts'
 
 /** The lower-case pool address (v3, 20 bytes) or pool id (v4, 32 bytes). */
@@ -27,6 +27,21 @@ export type Pool = {
   fee: number
   /** sqrt(token1/token0) · 2^96 at initialisation; 0 where this event does not contain it. */
   initialSqrtPriceX96: bigint
+  /** The v4 hook contract, lower case; absent where the pool has none, and in messages and rows of versions that did not keep it. */
+  hooks?: Address
+}
+
+/** The low bits of a hook's address say what it does: v4-core, Hooks.sol. */
+const SWAP_DELTA_FLAGS = 0b1100
+
+/** Whether the hook may take or give tokens beside a swap, before or after it: the amounts of its Swap event are not all that the account paid. */
+export function hasHookDeltas({ hooks }: Pick<Pool, 'hooks'>): boolean {
+  return hooks !== undefined && (Number.parseInt(hooks.slice(-1), 16) & SWAP_DELTA_FLAGS) !== 0
+}
+
+/** For spreading into a pool: absent for the zero address, which stands for no hook. */
+export function hooksField(hooks: Address | '' | undefined): { hooks?: Address } {
+  return hooks === undefined || hooks === '' || hooks === zeroAddress ? {} : { hooks }
 }
 
 /** Flag in a v4 pool key: the hook sets the fee of every swap. Algebra's pools have it here too: their fee changes. */

@@ -10,7 +10,7 @@ import { uniswap } from '../venues/uniswap.ts'
 import type { Venue } from '../venues/venue.ts'
 import { deploymentsOf } from '../venues/venues.ts'
 
-export type PoolKey = Pick<Created, 'pool' | 'currency0' | 'currency1' | 'fee'> & {
+export type PoolKey = Pick<Created, 'pool' | 'currency0' | 'currency1' | 'fee' | 'hooks'> & {
   /** Absent for v4, which is Uniswap's. */
   venue?: VenueName
 }
@@ -86,7 +86,7 @@ export async function readV4Keys(client: Client, network: Network, ids: readonly
     const answer = answers[index] as readonly [Address, Address, number, number, Address] | undefined
     // An unknown pool has an empty key; a real one has a tick spacing and a second currency.
     if (!answer || answer[1] === zeroAddress) return []
-    return [{ pool, currency0: lower(answer[0]), currency1: lower(answer[1]), fee: answer[2] }]
+    return [{ pool, currency0: lower(answer[0]), currency1: lower(answer[1]), fee: answer[2], hooks: lower(answer[4]) }]
   })
 }
 

@@ -5,7 +5,7 @@ import { pieces } from '../lib/pieces.ts'
 import type { SkipReason } from '../model/fact.ts'
 import type { BlockRef } from '../model/message.ts'
 import { NATIVE_CURRENCY, type Network, trustedToken } from '../model/network.ts'
-import type { Pool, PoolId, Token } from '../model/pool.ts'
+import { hooksField, type Pool, type PoolId, type Token } from '../model/pool.ts'
 import type { StoredPools } from '../model/stored-pools.ts'
 import type { StoredTokens } from '../model/stored-tokens.ts'
 import { venueField } from '../model/venue.ts'
@@ -152,6 +152,7 @@ export class Registry {
       id: key.pool,
       protocol: isV3(key.pool) ? 'dex-v3' : 'dex-v4',
       ...venueField(key.venue),
+      ...hooksField(key.hooks),
       token0,
       token1,
       fee: key.fee,

@@ -55,6 +55,11 @@ const MarketPool = Pool.extend({
   volumeUSD24h: Decimal,
   firstSeen: Time,
   venue: z.enum(['uniswap', 'sushi', 'pancake', 'slipstream', 'algebra']),
+  hooks: z
+    .string()
+    .regex(/^0x[0-9a-f]{40}$/)
+    .nullable(),
+  hookDeltas: z.boolean(),
 })
 
 /** With `include=market`. */

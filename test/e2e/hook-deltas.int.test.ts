@@ -5,7 +5,7 @@ import { type Address, concat, encodeAbiParameters, encodeFunctionData, formatUn
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { deploymentOf } from '../../infra/devnet/contracts/deploy.ts'
 import type { DevMarket } from '../../infra/devnet/market/market.ts'
-import { Ticks } from '../api/body.ts'
+import { MarketPools, Ticks } from '../api/body.ts'
 import { type Service, startService } from '../api/service.ts'
 import { deployMarkets, type MinedBlock, startAnvil, type TestAnvil, type TestMarkets } from '../support/anvil.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
@@ -106,6 +106,19 @@ describe.skipIf(withoutClickHouse)('a swap in a pool whose hook returns deltas',
     await setDelta('setDeltaUnspecifiedAfterSwap', 0n)
     expect(tick).toMatchObject({ side: 'sell', amount0: '-1000', amount1: formatUnits((gained[1] ?? 0n) + taken, 18) })
     expect(tick.price / honest.tick.price).toBeCloseTo(1, 3)
+  })
+
+  test('is told of by the pool and by the headers of its answers', async () => {
+    const pools = await service.get(`/v0/pools?pool=${market.id}&include=market`)
+    expect(MarketPools.parse(pools.body).data).toMatchObject([{ hooks: HOOK, hookDeltas: true }])
+    for (const operation of ['ticks?', 'candles?interval=1m&']) {
+      const { headers } = await service.get(`/v0/${operation}pool=${market.id}`)
+      expect(headers.get('x-market-hook-deltas'), operation).toBe('true')
+    }
+    // The pair has another pool.
+    const { headers } = await service.get('/v0/candles?symbol=USDC-WETH&interval=1m')
+    expect(headers.get('x-market-pool')).not.toBe(market.id)
+    expect(headers.get('x-market-hook-deltas')).toBeNull()
   })
 
   test('has only the part of the input that reached the pool', async () => {

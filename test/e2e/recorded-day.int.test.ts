@@ -149,7 +149,9 @@ describe('the recorded day, in one process', () => {
     expect(swaps).toHaveLength(6_046)
     const script = join(import.meta.dirname, 'fold_flow.py')
     const input = JSON.stringify(swaps)
-    const folded: Record<string, number[]>[] = JSON.parse(execFileSync('python3', [script], { input, encoding: 'utf8' }))
+    const folded: Record<string, number[]>[] = JSON.parse(
+      execFileSync('python3', [script], { input, encoding: 'utf8' }),
+    )
     for (const [base, symbol] of ['USDC-WETH', 'WETH-USDC'].entries()) {
       const ours = await allMinutes(`pool=${DAY_POOL}&symbol=${symbol}&interval=1m&fill=none&include=flow`)
       expect(Object.fromEntries(ours), symbol).toEqual(folded[base])
@@ -171,7 +173,11 @@ async function allMinutes(query: string): Promise<Map<string, unknown[]>> {
   for (let from = DAY.start; from < DAY.end; from += 6_000) {
     const range = `from=${isoOf(from)}&to=${isoOf(Math.min(from + 6_000, DAY.end))}&limit=100`
     const { data } = await ask<{ data: Row[] }>(`/v0/candles?${query}&${range}`)
-    for (const row of data) minutes.set(String(Date.parse(row.time) / 1000), FLOW.map((name) => row[name]))
+    for (const row of data)
+      minutes.set(
+        String(Date.parse(row.time) / 1000),
+        FLOW.map((name) => row[name]),
+      )
   }
   return minutes
 }

@@ -1,9 +1,9 @@
 /** The next blocks to publish: from memory while the publisher keeps up, else from the tables. */
 import type { ClickHouseClient } from '@clickhouse/client'
-import type { Hash } from 'viem'
+import type { Address, Hash } from 'viem'
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import type { NetworkName } from '../../../ingest/model/network.ts'
-import type { Pool } from '../../../ingest/model/pool.ts'
+import { hooksField, type Pool } from '../../../ingest/model/pool.ts'
 import { type VenueName, venueField } from '../../../ingest/model/venue.ts'
 import { type PoolSighting, type RecordedFlush, sightingsIn } from '../../ledger/observer.ts'
 import { ledgerStart, MAX_RANGE_BLOCKS } from '../../ledger/stored-blocks.ts'
@@ -111,14 +111,15 @@ export async function readSightings(
   { first, last }: { first: number; last: number },
 ): Promise<PoolSighting[]> {
   const rows = await ask<SightingColumns>(client, sightedPools, { network, first, last })
-  return rows.map(({ block, venue, initialSqrtPriceX96, ...pool }) => ({
+  return rows.map(({ block, venue, hooks, initialSqrtPriceX96, ...pool }) => ({
     block,
-    pool: { ...pool, ...venueField(venue), initialSqrtPriceX96: BigInt(initialSqrtPriceX96) },
+    pool: { ...pool, ...venueField(venue), ...hooksField(hooks), initialSqrtPriceX96: BigInt(initialSqrtPriceX96) },
   }))
 }
 
-type SightingColumns = Omit<Pool, 'initialSqrtPriceX96'> & {
+type SightingColumns = Omit<Pool, 'initialSqrtPriceX96' | 'hooks'> & {
   block: number
   venue: VenueName
+  hooks: Address | ''
   initialSqrtPriceX96: string
 }

@@ -4,6 +4,7 @@ SELECT
     toFloat64(stored.block)              AS block,
     stored.protocol                      AS protocol,
     stored.venue                         AS venue,
+    stored.hooks                         AS hooks,
     stored.fee                           AS fee,
     toString(stored.initial_sqrt_price)  AS initialSqrtPriceX96,
     CAST((token0_address, token0_symbol, token0_name, token0_decimals),

@@ -1,5 +1,5 @@
 /** Chooses the lead pool of a pair. */
-import type { PoolId } from '../../../ingest/model/pool.ts'
+import { hasHookDeltas, type PoolId } from '../../../ingest/model/pool.ts'
 import type { Match } from '../pools/pair-search.ts'
 import { SOUND_USD } from '../pools/top-pools.ts'
 
@@ -30,9 +30,11 @@ export const MAX_DEVIATION = 0.01
  * Candidates: pools with prices near the pair's, else the nearest ones; among these the pools that traded in the range, else all. The lead has
  * the most volume in 24 h, then in the range, then the most value. Wash trading in one's own pool is free, so volume counts only up to the
  * value held that day. Moving its price is free too, and the range may be short, so prices are compared before trades. Small pools lead only
- * where no other is left. Ties follow the order of networks and ids, so that the answer is deterministic.
+ * where no other is left. A pool whose hook may take or give beside a swap, so that its prices are not those that accounts paid, leads only where
+ * every other one is small: else a pool of dust would lead before it. Ties follow the order of networks and ids, so that the answer is deterministic.
  */
-export function leadOf(candidates: readonly Candidate[]): Lead | undefined {
+export function leadOf(all: readonly Candidate[]): Lead | undefined {
+  const candidates = all.some((one) => isWhole(one) && isSound(one)) ? all.filter(isWhole) : all
   const nearest = Math.min(...preferring(candidates, isSound).map(({ deviation }) => deviation))
   const agreeing = candidates.filter(({ deviation }) => deviation <= Math.max(MAX_DEVIATION, nearest))
   const sound = preferring(preferring(agreeing, hasTraded), isSound)
@@ -47,6 +49,11 @@ export function leadOf(candidates: readonly Candidate[]): Lead | undefined {
 
 export function hasTraded({ trades }: Pick<Candidate, 'trades'>): boolean {
   return trades > 0
+}
+
+/** Swaps are all that the pool's accounts paid and received. */
+function isWhole({ listing }: Candidate): boolean {
+  return !hasHookDeltas(listing.pool)
 }
 
 function isSound({ valueUsd }: Candidate): boolean {

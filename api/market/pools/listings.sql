@@ -4,7 +4,7 @@ SELECT
     pool                                                        AS id,
     argMax(
         tuple(
-            p.protocol, p.venue, p.fee,
+            p.protocol, p.venue, p.hooks, p.fee,
             p.token0_address, p.token0_symbol, p.token0_name, p.token0_decimals,
             p.token1_address, p.token1_symbol, p.token1_name, p.token1_decimals
         ),

@@ -19,6 +19,7 @@ CREATE TABLE IF NOT EXISTS pools
     version              UInt64,
     is_deleted           UInt8,
     venue                LowCardinality(String) DEFAULT 'uniswap', -- the exchange whose factory made the pool
+    hooks                LowCardinality(String),  -- the v4 hook contract; empty without one
     INDEX by_version version TYPE minmax GRANULARITY 1,
     INDEX by_token0 token0_address TYPE bloom_filter(0.01) GRANULARITY 1,
     INDEX by_token1 token1_address TYPE bloom_filter(0.01) GRANULARITY 1

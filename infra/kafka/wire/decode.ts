@@ -118,11 +118,12 @@ function tickAt({ ticks, poolIds, senders = [] }: Wire, row: number): Tick {
 }
 
 function poolAt({ pools }: Wire, row: number): Pool {
-  const { id, protocol, venue, token0, token1, fee, initialSqrtPriceX96 } = at(pools, row)
+  const { id, protocol, venue, hooks, token0, token1, fee, initialSqrtPriceX96 } = at(pools, row)
   return {
     id,
     protocol,
     ...(venue !== undefined && { venue }),
+    ...(hooks !== undefined && { hooks }),
     token0: tokenOf(token0),
     token1: tokenOf(token1),
     fee,

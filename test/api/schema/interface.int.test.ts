@@ -17,7 +17,7 @@ const TICK = words('id timestamp price side amount0 amount1 amountUSD token0 tok
 const WARNING = words('message documentation_url tip')
 
 const POSITION = words('block logIndex')
-const MARKET = words('price change24h volumeUSD24h firstSeen venue')
+const MARKET = words('price change24h volumeUSD24h firstSeen venue hooks hookDeltas')
 const FLOW = words('trades buys sells volumeBase volumeQuote volumeUsd buyVolume vwap')
 
 const CLOSED = `pool=${POOLS.main.id}&from=2024-01-05&to=2024-01-05T01:30:00Z`

@@ -79,3 +79,18 @@ test('a pool that alone traded in the range does not lead where its price is far
     passedOver: { pool: far.listing.pool.id, reason: 'deviating-price' },
   })
 })
+
+test('a pool whose hook takes or gives beside its swaps leads only where every other one is small', () => {
+  const hooked = (id: string, hooks: `0x${string}`, facts: Partial<Candidate>) => {
+    const one = candidate(id, facts)
+    return { ...one, listing: { ...one.listing, pool: { ...one.listing.pool, hooks } } }
+  }
+  const plain = candidate('a1', { dayUsdMicros: 1n })
+  for (const flags of ['4', '8', 'c'] as const) {
+    const hooks = `0x${'1'.repeat(39)}${flags}` as const
+    expect(lead(hooked('a2', hooks, { dayUsdMicros: 9n }), plain)).toBe('a1')
+    expect(lead(hooked('a2', hooks, { dayUsdMicros: 9n }), candidate('a1', { valueUsd: 9_999 }))).toBe('a2')
+  }
+  // This hook may change fees and liquidity, and no amount of a swap.
+  expect(lead(hooked('a2', `0x${'f'.repeat(39)}3`, { dayUsdMicros: 9n }), plain)).toBe('a2')
+})

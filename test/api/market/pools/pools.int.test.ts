@@ -42,6 +42,8 @@ describe.skipIf(withoutClickHouse)('GET /v0/pools', () => {
       change24h: null,
       volumeUSD24h: '12150',
       firstSeen: '2024-01-05T00:00:00Z',
+      hooks: null,
+      hookDeltas: false,
       venue: 'uniswap',
     })
     expect(credits_used).toBe(1)

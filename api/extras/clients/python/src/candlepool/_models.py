@@ -50,6 +50,8 @@ class Pool(TypedDict):
     volumeUSD24h: NotRequired[str]
     firstSeen: NotRequired[str]
     venue: NotRequired[Literal["uniswap", "sushi", "pancake", "slipstream", "algebra"]]
+    hooks: NotRequired[str | None]
+    hookDeltas: NotRequired[bool]
 
 
 class Tick(TypedDict):
