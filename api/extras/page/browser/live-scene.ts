@@ -12,11 +12,10 @@ import { openCandleQuery, type SceneCandles } from './market/candle-query.ts'
 import type { TickRow } from './market/orientation.ts'
 import { candleQuery, pairQuery, type Scene, tickQuery, toListing } from './market/scene.ts'
 import { hasNewest, joinedTicks } from './market/tape.ts'
-import { type CarriedData, readDay, type SceneData } from './scene-data.ts'
+import { type CarriedData, loadedHour, PAGE, readDay, readHour, type SceneData } from './scene-data.ts'
 import { openSceneStreams, type SceneStreams, type StreamedRows } from './scene-streams.ts'
 import type { Screen } from './screen.ts'
 
-const PAGE = 100
 /** Trades of this age are requested again, because a reorg may undo them. */
 const TICK_OVERLAP_MS = 60_000
 /** Candles are requested at least this often: the next one begins without a trade too. */
@@ -24,6 +23,8 @@ const QUIET_MS = 15_000
 /** At the earliest; where credits are few, once in so many credits. */
 const DAY_EVERY = { ms: 300_000, credits: 40 } as const
 const POOL_EVERY = { ms: 60_000, credits: 20 } as const
+/** Where the chart's candles do not have it. */
+const HOUR_EVERY = { ms: DAY_EVERY.ms, credits: POOL_EVERY.credits } as const
 
 export type Live = {
   /** Ends only by the signal, or rejects where a retry would not help. */
@@ -59,12 +60,13 @@ class LiveScene implements Live {
   readonly #query: SceneCandles
   readonly #streams: SceneStreams
   readonly #seconds: number
-  readonly #times = { candles: 0, day: 0, pool: performance.now() }
+  readonly #times = { candles: 0, day: 0, hour: Number.NEGATIVE_INFINITY, pool: performance.now() }
   #data: SceneData
   #candlesStale = false
   #askedCandles = false
   #isShown = false
   #dayCost = 3
+  #hourCost = 1
   #reachedStart = false
   #isAsking = false
   #askedOlder = 0
@@ -80,8 +82,9 @@ class LiveScene implements Live {
     }
     this.#streams = openSceneStreams({ ...options, scene, candles: this.#query, on })
     this.#seconds = parseInterval(scene.interval) ?? 60
-    const empty = { rows: [], unit: '', ticks: [], day: undefined, devnet: false, incomplete: false }
+    const empty = { rows: [], unit: '', ticks: [], day: undefined, hour: undefined, devnet: false, incomplete: false }
     this.#data = { ...empty, ...known, scene }
+    if (known.hour !== undefined) this.#times.hour = 0
   }
 
   data(): SceneData {
@@ -150,10 +153,12 @@ class LiveScene implements Live {
     const { budget, parts } = this.#options
     if (parts === 'chart') return this.#streams.isLive() ? 0 : this.#candles(signal)
     const now = performance.now()
-    const isOld = (time: number, { ms, credits }: typeof DAY_EVERY | typeof POOL_EVERY) =>
+    const isOld = (time: number, { ms, credits }: { ms: number; credits: number }) =>
       now - time > Math.max(ms, credits * (budget.pauseMs(1) ?? Number.POSITIVE_INFINITY))
     const dayIsOld = this.#data.day === undefined || isOld(this.#times.day, DAY_EVERY)
     if (dayIsOld && budget.left() > 2 * this.#dayCost) return this.#day(signal)
+    const hourIsOld = loadedHour(this.#data) === undefined && isOld(this.#times.hour, HOUR_EVERY)
+    if (hourIsOld && this.#data.rows.length > 0 && budget.left() > 2 * this.#hourCost) return this.#hour(signal)
     if (isOld(this.#times.pool, POOL_EVERY) && budget.left() > 4) return this.#pool(signal)
     if (this.#streams.isLive()) return 0
     const maxAgeMs = Math.min(QUIET_MS, this.#seconds * 1_000)
@@ -202,9 +207,12 @@ class LiveScene implements Live {
     const isOne =
       reaches(loaded.rows, page) && (continues(loaded.rows, page, isShort) || shareTrades(loaded.rows, page))
     const rows = isOne ? joined(loaded.rows, page) : page
-    const day = isOne ? loaded.day : undefined
-    if (!isOne) this.#reachedStart = false
-    this.#change({ rows, unit, ticks, day, devnet, incomplete }, !isOne)
+    const { day, hour } = isOne ? loaded : { day: undefined, hour: undefined }
+    if (!isOne) {
+      this.#reachedStart = false
+      this.#times.hour = Number.NEGATIVE_INFINITY
+    }
+    this.#change({ rows, unit, ticks, day, hour, devnet, incomplete }, !isOne)
     return cost
   }
 
@@ -235,6 +243,14 @@ class LiveScene implements Live {
     const { day, cost } = await readDay(this.#query, this.#scene, signal)
     this.#dayCost = cost
     this.#change({ day })
+    return cost
+  }
+
+  async #hour(signal: AbortSignal): Promise<number> {
+    this.#times.hour = performance.now()
+    const { hour, cost } = await readHour(this.#query, this.#scene, signal)
+    this.#hourCost = cost
+    this.#change({ hour })
     return cost
   }
 

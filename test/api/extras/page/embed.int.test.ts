@@ -12,7 +12,7 @@ import { inEveryAppearance } from './appearances.ts'
 import { chromiumPath, launch, openTab, shot, type Watched } from './browser.ts'
 import { collisions } from './layout.ts'
 import { type Lively, storeLively } from './lively.ts'
-import { accessible, streamsOf } from './reading.ts'
+import { accessible, amountOf, streamsOf } from './reading.ts'
 
 const END = Date.UTC(2024, 0, 5, 14, 3, 20) / 1_000
 const MAIN = POOLS.main.id
@@ -106,6 +106,9 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the embedded c
       async () => ((await frame.locator('#legend').textContent())?.includes(`C ${dollars}`) ? true : undefined),
       'the candle has moved',
     )
+    // It bought one ether.
+    const [bought] = await frame.locator('#legend span', { hasText: 'Buys' }).allTextContents()
+    expect(amountOf(bought)).toBeGreaterThanOrEqual(amountOf(dollars))
   }
 
   test('shows a pool with the key that the page around it posts, and asks for candles alone', async () => {

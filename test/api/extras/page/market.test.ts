@@ -1,6 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
-import { continues, joined, reaches, shareTrades, sidesOf } from '../../../../api/extras/page/browser/chart/candles.ts'
+import {
+  continued,
+  continues,
+  joined,
+  reaches,
+  shareTrades,
+  sidesOf,
+} from '../../../../api/extras/page/browser/chart/candles.ts'
 import { firstView } from '../../../../api/extras/page/browser/chart/view.ts'
 import type { PairRow } from '../../../../api/extras/page/browser/lib/client.ts'
 import { edits } from '../../../../api/extras/page/browser/lib/edits.ts'
@@ -15,7 +22,8 @@ import {
 import { refusalOf } from '../../../../api/extras/page/browser/lib/refusal.ts'
 import { pause } from '../../../../api/extras/page/browser/lib/wait.ts'
 import { transactionLink } from '../../../../api/extras/page/browser/market/explorer.ts'
-import { flipTick, isFlipped } from '../../../../api/extras/page/browser/market/orientation.ts'
+import { coversHour, hourFlow } from '../../../../api/extras/page/browser/market/hour.ts'
+import { flipCandle, flipTick, isFlipped } from '../../../../api/extras/page/browser/market/orientation.ts'
 import { dayOpenQuery, type Scene } from '../../../../api/extras/page/browser/market/scene.ts'
 import { matching, nearest, suggestionsOf } from '../../../../api/extras/page/browser/market/suggestions.ts'
 import { figuresOf, type SceneData } from '../../../../api/extras/page/browser/scene-data.ts'
@@ -165,6 +173,18 @@ describe('orientation', () => {
     })
   })
 
+  test('a candle that is turned round has the other sides, and volume in the same token', () => {
+    const prices = { time: 60, open: 0.5, high: 0.8, low: 0.25, close: 0.4 }
+    const volumes = { volume: 3, volumeBase: 6, volumeQuote: 3, volumeUsd: 7 }
+    const candle = { ...prices, ...volumes, trades: 5, buys: 4, sells: 1, buyVolume: 2, vwap: 0.5 }
+    const turned = { ...inverse(prices), ...volumes, volumeBase: 3, volumeQuote: 6 }
+    expect(flipCandle(candle)).toEqual({ ...turned, trades: 5, buys: 1, sells: 4, buyVolume: 1, vwap: 2 })
+    expect(flipCandle(flipCandle(candle))).toEqual(candle)
+    const none = { ...prices, ...{ volume: 0, volumeBase: 0, volumeQuote: 0, volumeUsd: 0, buyVolume: 0, vwap: null } }
+    expect(flipCandle({ ...none, trades: 0, buys: 0, sells: 0 })).toMatchObject({ buys: 0, buyVolume: 0, vwap: null })
+    expect(flipCandle({ ...prices, volume: 3 })).toEqual(inverse({ ...prices, volume: 3 }))
+  })
+
   test.each([
     ['WETH-USDC', ['USDC', 'WETH'], true],
     ['weth-usdc', ['WETH', 'USDC'], false],
@@ -203,6 +223,12 @@ describe('candles held', () => {
     ])
     expect(joined(held, [row(0)]).map(({ time }) => time)).toEqual([0, 60, 120, 180])
     expect(joined(held, [])).toBe(held)
+  })
+
+  test('are drawn again where takers bought more of the same volume', () => {
+    const held = [row(60), { ...row(120), volume: 2, buyVolume: 0 }]
+    const [first, second] = continued(held, [row(60), { ...row(120), volume: 2, buyVolume: 2 }])
+    expect([first === held[0], second?.buyVolume]).toEqual([true, 2])
   })
 
   test('meet an answer only where the newest one is in it', () => {
@@ -273,10 +299,44 @@ test('a candle of one trade has the side of its price against the candle before'
 
 test('the change of a day is that of the shown price, and absent where trades began later', () => {
   const held = (open: number | undefined) =>
-    ({ rows: [{ close: 125 }], day: { volume: '192 USDC', open } }) as unknown as SceneData
-  expect(figuresOf(held(100))).toEqual({ price: 125, change: 0.25, dayVolume: '192 USDC' })
+    ({
+      scene: { interval: '1h' },
+      rows: [{ close: 125 }],
+      day: { volume: '192 USDC', open },
+      hour: undefined,
+    }) as unknown as SceneData
+  expect(figuresOf(held(100))).toEqual({ price: 125, change: 0.25, dayVolume: '192 USDC', hour: undefined })
   expect(figuresOf(held(undefined)).change).toBeUndefined()
   expect([changeText(0.0125), changeText(-0.5)]).toEqual(['+1.25%', '−50.00%'])
+})
+
+test('the flow of the last hour is of the sixty newest minutes, in candles of a minute or less', () => {
+  const candles = (count: number, seconds: number) =>
+    Array.from({ length: count }, (_, index) => ({
+      ...{ time: 7_200 + index * seconds, open: 1, high: 1, low: 1, close: 1 },
+      ...{ volume: 4, buyVolume: 1, trades: 3, buys: 1, sells: 2 },
+    }))
+  const hour = { buys: 60, sells: 120, volume: 240, bought: 60, ends: 7_200 + 100 * 60 }
+  expect(hourFlow(candles(100, 60), 60)).toEqual(hour)
+  expect(hourFlow(candles(5, 60), 60)).toMatchObject({ buys: 5, volume: 20 })
+  expect(hourFlow([], 60)).toBeUndefined()
+  expect([coversHour(candles(60, 60), 60, false), coversHour(candles(59, 60), 60, false)]).toEqual([true, false])
+  // A pool whose first trade was just now.
+  expect([coversHour(candles(59, 60), 60, true), coversHour([], 60, true)]).toEqual([true, false])
+  // A candle in progress of five minutes may have begun just now.
+  expect([coversHour(candles(3_600, 1), 1, false), coversHour(candles(100, 300), 300, false)]).toEqual([true, false])
+})
+
+test('the figures take the hour of the chart where it has it, and the requested one elsewhere', () => {
+  const hour = { buys: 7, sells: 8, volume: 9, bought: 1, ends: 60 }
+  const held = (interval: string) => ({
+    scene: { interval },
+    rows: [{ time: 60, close: 1, volume: 2, buyVolume: 2, buys: 1, sells: 0 }],
+    hour,
+  })
+  const figures = (interval: string) => figuresOf(held(interval) as unknown as SceneData)
+  expect(figures('1m').hour).toEqual({ buys: 1, sells: 0, volume: 2, bought: 2, ends: 120 })
+  expect(figures('5m').hour).toBe(hour)
 })
 
 test('the price of a day ago is that of one second, whatever the clock of the browser says', () => {

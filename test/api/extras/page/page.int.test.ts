@@ -1,19 +1,22 @@
 import { readFileSync } from 'node:fs'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { amountText, decimalsOf, priceText } from '../../../../api/extras/page/browser/lib/format.ts'
 import type { PairsBody } from '../../../../api/extras/page/page-pairs.ts'
+import { candleColumns } from '../../../../api/market/answer-rows.ts'
 import { NETWORKS } from '../../../../ingest/model/networks.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../../support/clickhouse.ts'
 import { startProxy, type TcpProxy } from '../../../support/proxy.ts'
 import { drawn, inSoak } from '../../../support/sample.ts'
 import { until } from '../../../support/until.ts'
-import { Candles } from '../../body.ts'
+import { Candles, CandlesWithFlow } from '../../body.ts'
 import { NETWORKS_SERVED, POOLS } from '../../scenario.ts'
 import { type Service, startService } from '../../service.ts'
 import { inEveryAppearance, oneRowOnDesks } from './appearances.ts'
+import { barAt, tallBar } from './bars.ts'
 import { chromiumPath, launch, openTab, type Screen, shot, type Watched } from './browser.ts'
 import { type Lively, POLL_MS, storeLively } from './lively.ts'
-import { accessible, asked, isLive, newestTrade, price, streamsOf } from './reading.ts'
+import { accessible, amountOf, asked, isLive, newestTrade, price, streamsOf } from './reading.ts'
 
 const END = Date.UTC(2024, 0, 5, 14, 3, 20) / 1_000
 const MAIN = POOLS.main.id
@@ -254,6 +257,83 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     expect(tab.requests.slice(before).filter((it) => it.url().includes('/page/pairs')).length).toBeLessThan(2)
   })
 
+  async function minuteOf(time: string) {
+    const to = new Date(Date.parse(time) + 60_000).toISOString()
+    const query = `symbol=WETH-USDC&pool=${MAIN}&interval=1m&from=${time}&to=${to}&include=flow`
+    const [candle] = CandlesWithFlow.parse((await service.get(`/v0/candles?${query}`)).body).data
+    if (candle === undefined) throw new Error(`There is no candle of ${time}.`)
+    return candle
+  }
+
+  test('a volume bar has a bought part and a sold part, which legend and table say', async () => {
+    await market.rest(now())
+    const { page } = await openLive()
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme })
+      // The bars move where a minute begins.
+      await until(
+        async () => {
+          const { x, y } = await tallBar(page)
+          await page.mouse.move(x, y)
+          const { legend, bought, sold } = await barAt(page, x)
+          const { volume, buyVolume, vwap, close } = await minuteOf(`${legend.slice(0, 16).replace(' ', 'T')}:00Z`)
+          const sides = `Buys ${amountText(buyVolume)}Sells ${amountText(volume - buyVolume)}`
+          const average = priceText(vwap ?? 0, decimalsOf(close))
+          expect(legend).toContain(`Vol ${amountText(volume)} USDC${sides}VWAP ${average}`)
+          expect(bought * sold).toBeGreaterThan(0)
+          // Pixels are rounded.
+          expect(Math.abs(bought - (bought + sold) * (buyVolume / volume)), colorScheme).toBeLessThan(1.6)
+          return true
+        },
+        'a bar has the parts of its legend',
+        20_000,
+      )
+      await shot(page, `bars-${colorScheme}`)
+    }
+    await page.locator('#rows summary').click()
+    const cells = await page.locator('#candle-rows tr').nth(5).locator('th, td').allTextContents()
+    const { volume, buyVolume } = await minuteOf(`${cells[0]?.replace(' ', 'T')}:00Z`)
+    expect(cells.slice(5)).toEqual([volume, buyVolume, volume - buyVolume].map(amountText))
+  })
+
+  test('the flow of the last hour is that of its minutes, in the chart or by one request', async () => {
+    await market.rest(now())
+    const tab = await openLive()
+    const { page } = tab
+    const requests = () =>
+      tab.requests.map((it) => new URL(it.url()).searchParams).filter((query) => query.get('limit') === '60')
+    const isOf = (symbol: string) =>
+      until(async () => {
+        const shown = page.locator('#facts .flow')
+        // The hour of the figure: a minute may begin meanwhile.
+        const [, date, minute] = /Until (\S+) (\S+) UTC/.exec((await shown.getAttribute('title')) ?? '') ?? []
+        const query = `symbol=${symbol}&pool=${MAIN}&interval=1m&limit=60&include=flow&to=${date}T${minute}:00Z`
+        const { data } = CandlesWithFlow.parse((await service.get(`/v0/candles?${query}`)).body)
+        const sum = (of: (row: (typeof data)[number]) => number) => data.reduce((total, row) => total + of(row), 0)
+        const share = (100 * sum(({ buyVolume }) => buyVolume)) / sum(({ volume }) => volume)
+        const [buys, sells] = [sum((row) => row.buys), sum((row) => row.sells)]
+        const text = `${share.toFixed(0)}% bought · ${buys} buys / ${sells} sells`
+        return (await shown.textContent()) === text || undefined
+      }, `the flow of ${symbol} is shown`)
+    await isOf('WETH-USDC')
+    expect(requests()).toEqual([])
+    await page.getByRole('button', { name: '5m', exact: true }).click()
+    await until(async () => page.url().includes('interval=5m') || undefined, 'another interval is shown')
+    await isOf('WETH-USDC')
+    await page.waitForTimeout(2_500)
+    expect(requests()).toEqual([])
+    await page.getByRole('button', { name: 'Flip pair' }).click()
+    await isOf('USDC-WETH')
+    await page.getByRole('button', { name: 'Flip pair' }).click()
+    await isOf('WETH-USDC')
+    await page.waitForTimeout(2_500)
+    // One of each direction.
+    expect(requests().map((query) => [query.get('interval'), query.get('include'), query.get('symbol')])).toEqual([
+      ['1m', 'flow', null],
+      ['1m', 'flow', 'WETH-USDC'],
+    ])
+  })
+
   test('loaded candles are downloaded as CSV, and trades are counted by side', async () => {
     // Minutes after the newest block have no row.
     await market.rest(now())
@@ -264,16 +344,13 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     const [head, ...lines] = readFileSync((await file.path()) ?? '', 'utf8')
       .trimEnd()
       .split('\r\n')
-    expect(head).toBe('time,open,high,low,close,volume')
+    expect(head).toBe(candleColumns(['flow']).join())
     // A minute may begin meanwhile.
     expect([99, 100, 101]).toContain(lines.length)
     const times = lines.map((line) => Date.parse(line.split(',')[0] ?? ''))
     expect(times).toEqual(times.map((_, index) => (times[0] ?? 0) + index * 60_000))
-    const at = lines[50]?.split(',')[0] ?? ''
-    const to = new Date(Date.parse(at) + 60_000).toISOString()
-    const query = `symbol=WETH-USDC&pool=${MAIN}&interval=1m&from=${at}&to=${to}`
-    const [candle] = Candles.parse((await service.get(`/v0/candles?${query}`)).body).data
-    expect(lines[50]).toBe(Object.values(candle ?? {}).join())
+    const candle = await minuteOf(lines[50]?.split(',')[0] ?? '')
+    expect(lines[50]).toBe(Object.values(candle).join())
     const [told, ...sides] = await page.locator('#sides, #ticks .side').allTextContents()
     const bought = sides.filter((side) => side === 'Buy').length
     expect(told).toBe(`${bought} bought, ${sides.length - bought} sold`)
@@ -428,6 +505,9 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     await until(async () => ((await price(page)) === dollars ? true : undefined), 'the candle in progress has moved')
     expect(await page.title()).toMatch(new RegExp(`^${dollars} `))
     expect(await page.locator('#legend').textContent()).toContain(`C ${dollars}`)
+    // It bought one ether; a minute may begin meanwhile.
+    const bought = await page.locator('#candle-rows td:nth-child(7)').allTextContents()
+    expect(Math.max(...bought.slice(0, 2).map(amountOf))).toBeGreaterThanOrEqual(amountOf(dollars))
   }
 
   test('two streams bring the trades, without questions', async () => {
@@ -510,7 +590,7 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     // An empty candle, which is held by now and not the newest one.
     const at = now() - 1
     const row = page.locator('#candle-rows tr', { hasText: new Date(at * 1_000).toISOString().slice(11, 19) })
-    await row.getByText('0', { exact: true }).waitFor()
+    await row.getByText('0', { exact: true }).first().waitFor()
     await market.trade(2_111, at)
     await row.getByText('2,111.00').first().waitFor()
   })

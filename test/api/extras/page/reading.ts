@@ -11,6 +11,14 @@ export const isLive = (page: Page) => page.getByText('Live', { exact: true }).wa
 export const price = (page: Page) => page.locator('#facts .price').textContent()
 export const newestTrade = (page: Page) => page.locator('#ticks tr').first().locator('td').allTextContents()
 
+/** The first amount of a text, such as `1,234.5` or `Buys 123.46K`. */
+export function amountOf(text = ''): number {
+  const [, digits = '', unit = ''] = /([\d.,]+)([KM]?)/.exec(text) ?? []
+  return Number(digits.replaceAll(',', '')) * (UNITS[unit] ?? 1)
+}
+
+const UNITS: Readonly<Record<string, number>> = { K: 1e3, M: 1e6 }
+
 /** The requests for streams so far. */
 export const streamsOf = ({ requests }: Pick<Watched, 'requests'>) =>
   requests.filter((it) => it.headers()['accept'] === 'text/event-stream')

@@ -412,7 +412,7 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
   test('shows volume in what is paid with, whichever way round the pair is read', inSoak, async () => {
     const { page } = await openLive()
     const units = async () => [
-      (await page.locator('#legend span').last().textContent())?.split(' ').at(-1),
+      (await page.locator('#legend span', { hasText: 'Vol' }).textContent())?.split(' ').at(-1),
       (await page.locator('#volume-title').textContent())?.split(' ').at(-1),
       (await page.locator('#facts dd').nth(2).textContent())?.split(' ').at(-1),
     ]

@@ -1,11 +1,22 @@
 /** The loaded candles: one unbroken run, ascending, extended by pages at either end. */
 import type { Bodies } from '../lib/client.ts'
 
-/** `time` is its start, in seconds. */
+/** `time` is its start, in seconds. The fields of its flow are there where `include=flow` asked for them. */
 export type ChartCandle = Omit<Bodies['candles']['data'][number], 'time'> & { time: number }
+
+/** In the order of the API. */
+export const COLUMNS = [
+  ...(['time', 'open', 'high', 'low', 'close', 'volume'] as const),
+  ...(['trades', 'buys', 'sells', 'volumeBase', 'volumeQuote', 'volumeUsd', 'buyVolume', 'vwap'] as const),
+]
 
 export function toRows(data: Bodies['candles']['data']): readonly ChartCandle[] {
   return data.map((candle) => ({ ...candle, time: Date.parse(candle.time) / 1_000 }))
+}
+
+/** The parts of the volume that takers bought and sold. */
+export function sidesOfVolume({ volume, buyVolume = 0 }: ChartCandle): { bought: number; sold: number } {
+  return { bought: buyVolume, sold: volume - buyVolume }
 }
 
 export type BarSide = 'up' | 'down'
@@ -66,10 +77,8 @@ export function shareTrades(loaded: readonly ChartCandle[], page: readonly Chart
 }
 
 export function isSame(one: ChartCandle, other: ChartCandle): boolean {
-  return FIGURES.every((figure) => one[figure] === other[figure])
+  return COLUMNS.every((column) => one[column] === other[column])
 }
-
-const FIGURES = ['time', 'open', 'high', 'low', 'close', 'volume'] as const
 
 /** Whether the page contains the newest loaded candle, so that nothing is missing between them. */
 export function reaches(loaded: readonly ChartCandle[], page: readonly ChartCandle[]): boolean {

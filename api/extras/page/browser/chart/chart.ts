@@ -14,7 +14,7 @@ import {
 } from 'lightweight-charts'
 import { decimalsOf, priceText, timeText } from '../lib/format.ts'
 import { isUtc } from '../lib/zone.ts'
-import { type BarSide, type ChartCandle, isSame } from './candles.ts'
+import { type BarSide, type ChartCandle, isSame, sidesOfVolume } from './candles.ts'
 import { onPaletteChange, type Palette, readPalette } from './palette.ts'
 import { firstView, MAX_BAR_PIXELS } from './view.ts'
 
@@ -46,6 +46,8 @@ class CandleChart implements Chart {
   readonly #chart: IChartApi
   readonly #candles: ISeriesApi<'Candlestick'>
   readonly #volume: ISeriesApi<'Histogram'>
+  /** Over `#volume`, which is seen where takers sold. */
+  readonly #bought: ISeriesApi<'Histogram'>
   readonly #latest: IPriceLine
 
   constructor(container: HTMLElement, on: ChartEvents) {
@@ -65,6 +67,7 @@ class CandleChart implements Chart {
       axisLabelVisible: false,
     })
     this.#volume = addVolume(this.#chart)
+    this.#bought = addVolume(this.#chart)
     this.#paint()
     onPaletteChange(() => {
       this.#palette = readPalette()
@@ -91,9 +94,11 @@ class CandleChart implements Chart {
     this.#paintLatest()
     // The newest candles changed, or there are more of them: the common case while live.
     if (kept > 0) {
-      for (const { candle, volume } of this.#bars(kept)) {
-        this.#candles.update(candle, candle.time < newest)
-        this.#volume.update(volume, volume.time < newest)
+      for (const { candle, volume, bought } of this.#bars(kept)) {
+        const isOld = candle.time < newest
+        this.#candles.update(candle, isOld)
+        this.#volume.update(volume, isOld)
+        this.#bought.update(bought, isOld)
       }
       return
     }
@@ -120,6 +125,7 @@ class CandleChart implements Chart {
     const bars = this.#bars()
     this.#candles.setData(bars.map(({ candle }) => candle))
     this.#volume.setData(bars.map(({ volume }) => volume))
+    this.#bought.setData(bars.map(({ bought }) => bought))
   }
 
   /** The drawn rows from that index on, as the library takes them. */
@@ -195,9 +201,10 @@ function addCandles(chart: IChartApi): ISeriesApi<'Candlestick'> {
   return candles
 }
 
+/** Bars of one scale, the later ones over the earlier ones. */
 function addVolume(chart: IChartApi): ISeriesApi<'Histogram'> {
   const volume = chart.addSeries(HistogramSeries, {
-    priceScaleId: '',
+    priceScaleId: 'volume',
     priceFormat: { type: 'volume' },
     lastValueVisible: false,
     priceLineVisible: false,
@@ -209,12 +216,16 @@ function addVolume(chart: IChartApi): ISeriesApi<'Histogram'> {
 /** A candle without trades has neither a colour nor a volume. */
 function toBars(row: ChartCandle, side: BarSide | undefined, { muted, up, down, upSoft, downSoft }: Palette) {
   const { open, high, low, close, volume } = row
+  const { bought } = sidesOfVolume(row)
   const time = row.time as UTCTimestamp
-  const [strong, soft] = side === 'down' ? [down, downSoft] : [up, upSoft]
-  const [color, volumeColor] = volume === 0 ? [muted, 'transparent'] : [strong, soft]
+  const strong = side === 'down' ? down : up
+  const color = volume === 0 ? muted : strong
+  // The library draws a bar of 0 as a line.
+  const bar = (value: number, shown: string) => ({ time, value, color: value === 0 ? 'transparent' : shown })
   return {
     candle: { time, open, high, low, close, color, wickColor: color },
-    volume: { time, value: volume, color: volumeColor },
+    volume: bar(volume, downSoft),
+    bought: bar(bought, upSoft),
   }
 }
 

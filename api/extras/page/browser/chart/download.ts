@@ -1,13 +1,14 @@
 /// <reference lib="dom" />
 /** The loaded candles as a CSV file with the columns of the API. */
-import type { ChartCandle } from './candles.ts'
+import { type ChartCandle, COLUMNS } from './candles.ts'
 
 /** Numbers are whole, in the direction of the chart. */
 export function candlesCsv(rows: readonly ChartCandle[]): string {
-  const lines = rows.map(({ time, open, high, low, close, volume }) =>
-    [new Date(time * 1_000).toISOString().replace('.000Z', 'Z'), open, high, low, close, volume].join(),
-  )
-  return `${['time,open,high,low,close,volume', ...lines].join('\r\n')}\r\n`
+  const lines = rows.map((row) => {
+    const time = new Date(row.time * 1_000).toISOString().replace('.000Z', 'Z')
+    return COLUMNS.map((column) => (column === 'time' ? time : row[column])).join()
+  })
+  return `${[COLUMNS.join(), ...lines].join('\r\n')}\r\n`
 }
 
 export function download(name: string, text: string): void {

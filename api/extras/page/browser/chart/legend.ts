@@ -3,7 +3,7 @@
 
 import { make, part } from '../lib/dom.ts'
 import { amountText, changeText, decimalsOf, priceText, timeText } from '../lib/format.ts'
-import type { BarSide, ChartCandle } from './candles.ts'
+import { type BarSide, type ChartCandle, sidesOfVolume } from './candles.ts'
 
 const MAX_ROWS = 20
 
@@ -17,7 +17,9 @@ export function showLegend(
   legend.replaceChildren('\u00a0')
   if (row === undefined) return
   const decimals = decimalsOf(row.close)
-  const figure = (name: string, value: string) => make('span', {}, make('i', {}, name), ` ${value}`)
+  const { bought, sold } = sidesOfVolume(row)
+  const figure = (name: string, value: string, kind = '') =>
+    make('span', kind === '' ? {} : { class: kind }, make('i', {}, name), ` ${value}`)
   legend.dataset['side'] = side ?? 'up'
   legend.replaceChildren(
     make('time', {}, timeText(row.time, interval)),
@@ -27,6 +29,9 @@ export function showLegend(
     figure('C', priceText(row.close, decimals)),
     make('span', { class: 'change' }, changeText((row.close - row.open) / row.open)),
     figure('Vol', `${amountText(row.volume)} ${unit}`),
+    figure('Buys', amountText(bought), 'gain'),
+    figure('Sells', amountText(sold), 'loss'),
+    figure('VWAP', priceText(row.vwap ?? Number.NaN, decimals), 'vwap'),
   )
 }
 
@@ -38,14 +43,16 @@ export function showTable(rows: readonly ChartCandle[], interval: number, unit: 
     ...rows
       .slice(-MAX_ROWS)
       .toReversed()
-      .map(({ time, open, high, low, close, volume }) =>
-        make(
+      .map((row) => {
+        const { time, open, high, low, close, volume } = row
+        const { bought, sold } = sidesOfVolume(row)
+        return make(
           'tr',
           {},
           make('th', { scope: 'row' }, timeText(time, interval)),
           ...[open, high, low, close].map((price) => make('td', {}, priceText(price, decimals))),
-          make('td', {}, amountText(volume)),
-        ),
-      ),
+          ...[volume, bought, sold].map((amount) => make('td', {}, amountText(amount))),
+        )
+      }),
   )
 }

@@ -1,8 +1,8 @@
 /** Candles of a scene in its direction, volume in the quote asset. */
-import { inverse } from '../../../../market/model/inverse.ts'
 import { type ChartCandle, toRows } from '../chart/candles.ts'
 import type { Bodies, QueryApi } from '../lib/client.ts'
 import { Refusal } from '../lib/refusal.ts'
+import { flipCandle } from './orientation.ts'
 import { pairOf, type Scene } from './scene.ts'
 
 export type CandlePage = {
@@ -28,7 +28,7 @@ export type SceneCandles = {
 export function openCandleQuery(ask: QueryApi, scene: Scene): SceneCandles {
   const { flipped, listing } = scene
   const [token0, token1] = listing.tokens
-  /** Symbols are free text, and some make no valid pair: such candles are inverted here, without their volumes. */
+  /** Symbols are free text, and some make no valid pair: such candles are inverted here, with volumes in the same token. */
   let isTurnedHere = false
 
   const form: SceneCandles['form'] = (query) => {
@@ -36,7 +36,7 @@ export function openCandleQuery(ask: QueryApi, scene: Scene): SceneCandles {
     return {
       asked: byPair ? { ...query, symbol: pairOf(scene) } : query,
       unit: byPair ? token0 : token1,
-      rowsOf: (data) => (isTurnedHere ? toRows(data).map(inverse) : toRows(data)),
+      rowsOf: (data) => (isTurnedHere ? toRows(data).map(flipCandle) : toRows(data)),
     }
   }
 

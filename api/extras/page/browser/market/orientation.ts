@@ -1,4 +1,6 @@
 /** Direction of a pair: a pool's prices are of token0 in token1, and many pairs are usually quoted the other way round. */
+import { inverse } from '../../../../market/model/inverse.ts'
+import type { ChartCandle } from '../chart/candles.ts'
 import type { Bodies } from '../lib/client.ts'
 
 export type TickRow = Bodies['ticks']['data'][number]
@@ -13,6 +15,31 @@ export function flipTick(tick: TickRow): TickRow {
     token0: tick.token1,
     token1: tick.token0,
   }
+}
+
+/**
+ * A candle of the inverse price whose volumes stay in the same token: the part of `volume` that bought the pair sold its inverse. What
+ * takers paid in the other token is not known by side.
+ */
+export function flipCandle(candle: ChartCandle): ChartCandle {
+  const turned = inverse(candle)
+  if (!hasFlow(candle)) return turned
+  const { buys, sells, volume, buyVolume, volumeBase, volumeQuote } = candle
+  return {
+    ...turned,
+    buys: sells,
+    sells: buys,
+    volumeBase: volumeQuote,
+    volumeQuote: volumeBase,
+    buyVolume: volume - buyVolume,
+    vwap: volumeQuote === 0 ? null : volumeBase / volumeQuote,
+  }
+}
+
+type WithFlow = { [Name in keyof ChartCandle]-?: Exclude<ChartCandle[Name], undefined> }
+
+function hasFlow(candle: ChartCandle): candle is WithFlow {
+  return candle.buyVolume !== undefined
 }
 
 /** Names of one token in the API. */

@@ -32,9 +32,11 @@ export function poolQuery({ listing }: Scene): Record<string, string> {
   return { pool: listing.id, networks: listing.network }
 }
 
+/** With the flow of each candle. */
 export function candleQuery(scene: Scene, limit: number, to?: string): Record<string, string> {
   const { interval, price } = scene
-  return { ...poolQuery(scene), interval, price, limit: String(limit), ...(to !== undefined && { to }) }
+  const included = { include: 'flow', ...(to !== undefined && { to }) }
+  return { ...poolQuery(scene), interval, price, limit: String(limit), ...included }
 }
 
 export function tickQuery(scene: Scene, from?: string): Record<string, string> {
@@ -70,7 +72,8 @@ export function dayOpenQuery(
   const newest = rows.at(-1)?.time
   if (newest === undefined || rows.length < DAY.rows) return undefined
   const seconds = Math.min(Math.max(now.getTime() / 1_000, newest), newest + DAY.rowSeconds)
-  return candleQuery({ ...scene, interval: '1s' }, 1, new Date((seconds - DAY.seconds) * 1_000).toISOString())
+  const to = new Date((seconds - DAY.seconds) * 1_000).toISOString()
+  return { ...poolQuery(scene), interval: '1s', price: scene.price, limit: '1', to }
 }
 
 export function sceneText(scene: Scene): string {
