@@ -65,6 +65,7 @@ const ROOMS: readonly (readonly string[])[] = [
     'api/extras/stream',
     'api/extras/page',
     'api/extras/udf',
+    'api/extras/depth',
     'api/extras/docs',
     'api/extras/mcp',
     'api/extras/page/browser/lib',
