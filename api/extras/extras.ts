@@ -1,6 +1,8 @@
-/** All of the interfaces beside the four operations: streams, UDF, MCP, the page, the reference. */
+/** All of the interfaces beside the four operations: streams, depth, UDF, MCP, the page, the reference. */
 import type { OpenExtras } from '../http/extra.ts'
 import { openApi } from '../schema/openapi.ts'
+import { getDepth } from './depth/depth.ts'
+import { DEPTH_API } from './depth/operation.ts'
 import { getDocument, getReference, getText } from './docs/docs.ts'
 import { postMcp } from './mcp/post-mcp.ts'
 import { getPage } from './page/page.ts'
@@ -22,7 +24,7 @@ export type ExtrasOptions = {
 export function openExtras({ embedOrigins = [], pageCode }: ExtrasOptions = {}): OpenExtras {
   return ({ market, accounts, clock, report, identify, authenticate, addressOf }) => {
     const streaming = { market, addressOf, accounts, feeds: openFeeds(market, report), clock, report, open: new Map() }
-    const document = openApi()
+    const document = openApi(DEPTH_API)
     const udf = Object.entries(udfRoutes(market, accounts, clock)).map(
       ([path, handler]) => [path, authenticate(handler)] as const,
     )
@@ -36,6 +38,7 @@ export function openExtras({ embedOrigins = [], pageCode }: ExtrasOptions = {}):
         '/page/pairs': authenticate(getPagePairs(market, accounts)),
         ...getPage({ networks: market.networks, embedOrigins }),
         ...Object.fromEntries(udf),
+        '/v0/depth': authenticate(getDepth(market, accounts)),
         '/v0/openapi.json': getDocument(document),
         '/v0/asyncapi.json': getDocument(asyncApi()),
         '/v0/docs': getReference(document, clock),

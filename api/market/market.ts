@@ -9,11 +9,11 @@ import type { Report } from '../../ingest/model/report.ts'
 import { cachedValue } from '../lib/cached-value.ts'
 import type { ApiFact } from '../lib/fact.ts'
 import { orUnavailable } from '../lib/store.ts'
-import { type CandleQuery, candleRange, type PoolQuery, type TickQuery, tickRange } from '../query/query.ts'
+import { type CandleQuery, candleRange, newestHour, type PoolQuery, type TickQuery, tickRange } from '../query/query.ts'
 import { type Instant, instantOf, wholeSecond } from '../query/time.ts'
-import { findMarket, type MarketAnswer, toAnswer } from './answer.ts'
+import { findMarket, type MarketAnswer, type NamedMarket, toAnswer } from './answer.ts'
 import type { NetworkStates } from './cache/change-poller.ts'
-import { isComplete, poolCoverage } from './cache/coverage.ts'
+import { isComplete, type PoolCoverage, poolCoverage } from './cache/coverage.ts'
 import type { StateListener } from './cache/state-listeners.ts'
 import { gridOf, readCandles } from './candles/candles.ts'
 import { readTicks } from './candles/ticks.ts'
@@ -38,6 +38,16 @@ export type PoolsAnswer = {
   cost: number
 }
 
+/** A pool, and where all that is stored of it is read, for interfaces that answer more about one pool than the operations. */
+export type PoolAtTip = {
+  reader: ClickHouseClient
+  store: MarketStore
+  /** Without rows: its range is the last hour, its cost that of the search. */
+  answer: MarketAnswer<never>
+  /** At least as new as the tip of this answer. */
+  coverage(): Promise<PoolCoverage>
+}
+
 export type NetworkStatus = { network: Network; tip: Tip | undefined; halts: readonly Halt[] }
 
 export type Market = {
@@ -46,6 +56,8 @@ export type Market = {
   /** `stored`: past the ticks in memory, for queries that nothing repeats. */
   ticks(query: TickQuery, from?: 'memory' | 'stored'): Promise<MarketAnswer<TickView>>
   pools(query: PoolQuery): Promise<PoolsAnswer>
+  /** Finds the pool as `ticks` does without a range. */
+  atTip(query: NamedMarket): Promise<PoolAtTip>
   /** Pairs of trusted tokens, at most a minute old, and new pools, at most five. */
   overview(): Promise<MarketOverview>
   /** The pools of one token on all networks. */
@@ -106,6 +118,7 @@ export function openMarket(options: {
     candles: (query) => answerCandles(sources, query, now()),
     ticks: (query, from = 'memory') => answerTicks(sources, query, now(), from),
     pools: (query) => answerPools(sources, names, query, wholeSecond(now())),
+    atTip: (query) => findAtTip(sources, query, now()),
     overview: overview.get,
     async pairsOf(token) {
       const { store } = await sources.snapshot([])
@@ -171,6 +184,20 @@ async function answerTicks(
   const request = { view: found.view, range, limit, price }
   const rows = await (from === 'stored' ? readTicks(sources.reader, request) : sources.ticks(request, closed))
   return toAnswer(found, rows, { swaps: rows.length, range, end, closed, coverage, now: now.seconds })
+}
+
+async function findAtTip(sources: MarketSources, query: NamedMarket, now: Instant): Promise<PoolAtTip> {
+  const range = newestHour(now)
+  const { states, store } = await sources.snapshot(query.networks)
+  const found = await findMarket(store, query, range, range.to)
+  const { listing } = found.view
+  const facts = { swaps: 0, range, end: range.to, closed: false, now: now.seconds }
+  return {
+    reader: sources.reader,
+    store,
+    answer: toAnswer<never>(found, [], { ...facts, coverage: poolCoverage(states, listing) }),
+    coverage: async () => poolCoverage(await sources.states(), listing),
+  }
 }
 
 async function answerPools(

@@ -152,11 +152,18 @@ const HOUR: UnixSeconds = 3_600
 
 /** Without `from`, an hour. */
 export function tickRange(query: TickQuery, now: Instant): TimeRange {
-  const to = wholeSecond(query.to ?? now)
-  return { from: query.from === undefined ? to - HOUR : wholeSecond(query.from), to }
+  const newest = newestHour(query.to ?? now)
+  return query.from === undefined ? newest : { ...newest, from: wholeSecond(query.from) }
 }
 
-const marketRules: JointRule = (given) => {
+/** The hour that ends at `end`. */
+export function newestHour(end: Instant): TimeRange {
+  const to = wholeSecond(end)
+  return { from: to - HOUR, to }
+}
+
+/** One of `symbol` and `pool`, and `from` before `to`. */
+export const marketRules: JointRule = (given) => {
   const errors = []
   if (!given.has('symbol') && !given.has('pool'))
     errors.push({ field: 'symbol', message: 'is required, or pool: ask for one of them' })

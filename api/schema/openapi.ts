@@ -42,10 +42,21 @@ export type OpenApi = {
 /** Recorded answers, by operation and by error code. */
 type Examples = Readonly<Record<string, { request: string; body: unknown } | undefined>>
 
-export function openApi(): OpenApi {
+/** Operations beside the four, each with the schema of its answer and an example by its id. */
+export type AddedApi = {
+  operations: Readonly<Record<string, OperationPlan>>
+  schemas: Readonly<Record<string, z.ZodObject>>
+  examples: Examples
+}
+
+const NOTHING_ADDED: AddedApi = { operations: {}, schemas: {}, examples: {} }
+
+export function openApi(added = NOTHING_ADDED): OpenApi {
   const overview = readFileSync(new URL('./overview.md', import.meta.url), 'utf8')
-  const examples: Examples = JSON.parse(readFileSync(new URL('./examples.json', import.meta.url), 'utf8'))
-  const paths = Object.entries(OPERATIONS).map(([path, plan]) => [path, { get: operation(plan, examples) }])
+  const recorded: Examples = JSON.parse(readFileSync(new URL('./examples.json', import.meta.url), 'utf8'))
+  const examples = { ...recorded, ...added.examples }
+  const plans = { ...OPERATIONS, ...added.operations }
+  const paths = Object.entries(plans).map(([path, plan]) => [path, { get: operation(plan, examples) }])
   return {
     openapi: '3.1.1',
     info: {
@@ -58,7 +69,7 @@ export function openApi(): OpenApi {
     security: [{ key: [] }],
     paths: Object.fromEntries(paths),
     components: {
-      schemas: schemas(),
+      schemas: schemasOf({ ...SCHEMAS, ...added.schemas, ...PROBLEM_SCHEMAS }),
       responses: {
         NotFound: problemResponse(404, ['not_found'], examples),
         MethodNotAllowed: problemResponse(405, ['method_not_allowed'], examples),
@@ -162,9 +173,9 @@ function referenceTo(name: string): string {
   return `#/components/schemas/${name}`
 }
 
-function schemas(): Record<string, Schema> {
+function schemasOf(named: Readonly<Record<string, z.ZodObject>>): Record<string, Schema> {
   const registry = z.registry<{ id: string }>()
-  for (const [id, schema] of Object.entries({ ...SCHEMAS, ...PROBLEM_SCHEMAS })) registry.add(schema, { id })
+  for (const [id, schema] of Object.entries(named)) registry.add(schema, { id })
   const made = z.toJSONSchema(registry, { uri: referenceTo })
   return Object.fromEntries(
     Object.entries(made.schemas).map(([name, { $schema: _dialect, $id: _id, ...schema }]) => [name, schema]),

@@ -2,7 +2,6 @@
 import type { z } from 'zod'
 import type { ProblemCode } from '../lib/problem.ts'
 import { CandleShape, PoolShape, TickShape } from '../query/query.ts'
-import type { SchemaName } from './answers.ts'
 import type { HeaderName } from './headers.ts'
 
 export type OperationPlan = {
@@ -12,7 +11,8 @@ export type OperationPlan = {
   /** The rule of its cost, as text. */
   credits: string
   parameters: z.ZodObject | undefined
-  answer: SchemaName
+  /** The name of a schema. */
+  answer: string
   headers: readonly HeaderName[]
   problems: readonly ProblemCode[]
   needsKey: boolean
@@ -22,9 +22,12 @@ const ANY = ['bad_request', 'uri_too_long', 'headers_too_large', 'internal', 'st
 const KEYED = [...ANY, 'unauthorized', 'too_many_failures'] as const
 const PAID = [...KEYED, 'invalid_parameters', 'minute_credits_exceeded', 'month_credits_exceeded'] as const
 const STORED = [...PAID, 'nothing_stored'] as const
-const MARKET = [...STORED, 'unknown_pool', 'unknown_symbol', 'no_pool', 'too_many_streams', 'stream_ended'] as const
+/** Of an operation that finds one pool by a symbol or an id. */
+export const SEARCHED = [...STORED, 'unknown_pool', 'unknown_symbol', 'no_pool'] as const
+const MARKET = [...SEARCHED, 'too_many_streams', 'stream_ended'] as const
 
-const MARKET_HEADERS = [
+/** Name the pool that answered, and what is missing or in doubt. */
+export const MARKET_HEADERS = [
   'X-Market-Network',
   'X-Market-Pool',
   'X-Market-Venue',
@@ -35,9 +38,8 @@ const MARKET_HEADERS = [
   'X-Market-Unproven',
   'X-Market-Final-Until',
   'X-Candlepool-Devnet',
-  'X-Credits-Used',
-  'ETag',
 ] as const
+const ROW_HEADERS = [...MARKET_HEADERS, 'X-Credits-Used', 'ETag'] as const
 const FORMS =
   ' With `Accept: text/event-stream` and without `to`, the answer stays open: the events `snapshot`, `candle` or `tick`, `retract`, `tip` and `error`, each with an `id` by which the header `Last-Event-ID` resumes. `pool` may be repeated then. A further minute costs 1. With `Accept: text/csv` or `application/x-ndjson` the answer is its bare rows, and `X-Credits-Used` is the cost.'
 const CREDITS =
@@ -53,7 +55,7 @@ export const OPERATIONS: Readonly<Record<string, OperationPlan>> = {
     credits: CREDITS,
     parameters: CandleShape,
     answer: 'Candles',
-    headers: [...MARKET_HEADERS, 'X-API-Suggestion'],
+    headers: [...ROW_HEADERS, 'X-API-Suggestion'],
     problems: MARKET,
     needsKey: true,
   },
@@ -78,7 +80,7 @@ export const OPERATIONS: Readonly<Record<string, OperationPlan>> = {
     credits: CREDITS,
     parameters: TickShape,
     answer: 'Ticks',
-    headers: MARKET_HEADERS,
+    headers: ROW_HEADERS,
     problems: MARKET,
     needsKey: true,
   },

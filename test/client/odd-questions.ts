@@ -1,5 +1,6 @@
 /** Unusual requests, some of them valid, for fuzzing. */
 import fc from 'fast-check'
+import { ofExtras } from '../support/extras.ts'
 
 export type Question = { method: string; path: string; headers: Record<string, string> }
 
@@ -33,7 +34,7 @@ const HEADERS = words(
   'If-None-Match If-Modified-Since If-Match Accept Accept-Encoding Accept-Language Range Origin Cache-Control Cookie X-Forwarded-For X-Forwarded-Host X-HTTP-Method-Override Content-Type Authorization Referer X-Request-Id Access-Control-Request-Method Expect',
 )
 const METHODS = words('HEAD OPTIONS POST PUT DELETE PATCH TRACE PROPFIND QUERY M-SEARCH')
-const ROUTES = words('/v0/candles /v0/ticks /v0/pools /v0/usage /v0/health')
+const ROUTES = [...words('/v0/candles /v0/ticks /v0/pools /v0/usage /v0/health'), ...ofExtras('/v0/depth')]
 const ODD_ROUTES = words(
   '/page /page/ /v0 /V0/Candles/ /v0//candles /v0/candles/.. /v0/%63andles /v0/candles%00 /v0/% /v0/%ff /v0/candles;x=1 /__proto__ //v0/candles /v0/../v0/usage *',
 )

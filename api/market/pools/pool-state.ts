@@ -11,7 +11,7 @@ import { NO_VOLUME } from '../cache/bucket-rows.ts'
 import type { Listing } from '../model/listing.ts'
 import { ALL_TIME, clampTime } from '../model/windows.ts'
 import type { PoolLookups } from './pool-lookups.ts'
-import type { BalanceRow, PoolLiquidity, PoolPosition, PoolRows } from './pool-rows.ts'
+import type { BalanceRow, PoolLastSwap, PoolLiquidity, PoolPosition, PoolRows } from './pool-rows.ts'
 import type { TopPools } from './top-pools.ts'
 import { readVolumes } from './volumes.ts'
 
@@ -135,6 +135,11 @@ export async function readHeld(
   })
 }
 
+type RangePosition = {
+  swap: Pick<PoolLastSwap, 'liquidity'> | undefined
+  liquidity: Pick<PoolLiquidity, 'liquidity' | 'liquidity_since'> | undefined
+}
+
 const UNKNOWN: PoolPosition = { swap: undefined, liquidity: undefined }
 
 /** Without a price the liquidity in range is undefined. */
@@ -143,7 +148,7 @@ function knownOf(pool: Pool, position = UNKNOWN): PoolPosition {
 }
 
 /** The liquidity at the last swap plus the changes since; before the first swap the sum of all changes. */
-function inRange({ swap, liquidity: changes }: PoolPosition): bigint {
+export function inRange({ swap, liquidity: changes }: RangePosition): bigint {
   if (swap === undefined) return BigInt(changes?.liquidity ?? 0)
   const liquidity = BigInt(swap.liquidity) + BigInt(changes?.liquidity_since ?? 0)
   // Where blocks in between are not indexed, the burns since may exceed the stored mints.
@@ -189,7 +194,7 @@ async function readPrices(
 export async function readNetworkPrices(
   { cache, pools }: Omit<PoolStore, 'rows'>,
   network: Network,
-  end: UnixSeconds,
+  end: UnixSeconds = ALL_TIME.to,
 ): Promise<UsdPrices> {
   const references = await Promise.all(
     network.referencePools.map(async (reference) => {

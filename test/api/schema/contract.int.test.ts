@@ -7,7 +7,7 @@ import { createClient } from '../../client/client.ts'
 import { conformityTo } from '../../client/conformity.ts'
 import { sendRaw } from '../../client/raw.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
-import { withExtras } from '../../support/extras.ts'
+import { ADDED_API, ofExtras, withExtras } from '../../support/extras.ts'
 import { ARBITRUM_POOLS, NETWORKS_SERVED, POOLS, storeScenario, TIP } from '../scenario.ts'
 import { type Service, startService } from '../service.ts'
 
@@ -16,12 +16,13 @@ const GOOD: Readonly<Record<string, string>> = {
   '/v0/candles': '?symbol=WETH-USDC&interval=1h',
   '/v0/pools': '?symbol=ETH-USDC',
   '/v0/ticks': `?pool=${POOLS.v4.id}&from=2024-01-05`,
+  '/v0/depth': `?pool=${POOLS.v4.id}`,
   '/v0/usage': '',
   '/v0/health': '',
 }
 const UNKNOWN = [`pool=${ARBITRUM_POOLS.dai.id}&networks=ethereum`, 'symbol=NOPE-WETH', 'symbol=WBTC-USDC']
 
-const document = openApi()
+const document = openApi(ADDED_API)
 const conformity = conformityTo(document)
 const paths = Object.keys(document.paths)
 const keyed = paths.filter((path) => document.paths[path]?.get.security === undefined)
@@ -125,7 +126,7 @@ describe.skipIf(withoutClickHouse)('the service keeps its contract', () => {
     expect(await statusOf(`/v0/pools?pool=0x${'12'.repeat(20)}`, key())).toBe(404)
   })
 
-  test.each(['/v0/candles', '/v0/ticks'])('%s: 404 to what is not known', async (path) => {
+  test.each(['/v0/candles', '/v0/ticks', ...ofExtras('/v0/depth')])('%s: 404 to what is not known', async (path) => {
     for (const unknown of UNKNOWN) expect(await statusOf(`${path}?interval=1h&${unknown}`, key())).toBe(404)
   })
 
