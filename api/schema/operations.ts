@@ -22,7 +22,7 @@ const ANY = ['bad_request', 'uri_too_long', 'headers_too_large', 'internal', 'st
 const KEYED = [...ANY, 'unauthorized', 'too_many_failures'] as const
 const PAID = [...KEYED, 'invalid_parameters', 'minute_credits_exceeded', 'month_credits_exceeded'] as const
 const STORED = [...PAID, 'nothing_stored'] as const
-/** Of an operation that finds one pool by a symbol or an id. */
+/** Problems of an operation that finds one pool by a symbol or an id. */
 export const SEARCHED = [...STORED, 'unknown_pool', 'unknown_symbol', 'no_pool'] as const
 const MARKET = [...SEARCHED, 'too_many_streams', 'stream_ended'] as const
 

@@ -127,7 +127,7 @@ describe.skipIf(withoutClickHouse)('depth and real swaps', () => {
     return data
   }
 
-  /** What a swap to the price paid and received, in raw units of token0 and token1, both positive. */
+  /** Amounts of a swap to the price, in raw units of token0 and token1, both positive. */
   async function swapTo(market: DevMarket, sqrtPriceLimitX96: bigint, zeroForOne: boolean): Promise<[bigint, bigint]> {
     const snapshot = await anvil.snapshot()
     await markets.swap(market, { zeroForOne, amount: 2n ** 100n, sqrtPriceLimitX96 })

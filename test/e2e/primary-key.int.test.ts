@@ -261,6 +261,7 @@ async function apiAtWork(client: ClickHouseClient): Promise<void> {
     '/v0/pools?symbol=WETH-USDC',
     '/page/pairs',
     `/page/pairs?token=${addressOf('77')}`,
+    `/v0/depth?pool=${POOLS.unswapped.id}`,
     '/v0/health',
     '/v0/usage',
   ]) {

@@ -71,7 +71,7 @@ const Depth = z.strictObject({
 
 const example: unknown = JSON.parse(readFileSync(new URL('./example.json', import.meta.url), 'utf8'))
 
-/** What /v0/depth adds to the document. */
+/** The part of the document that is about /v0/depth. */
 export const DEPTH_API: AddedApi = {
   operations: {
     '/v0/depth': {

@@ -6,7 +6,7 @@ import { encodeAbiParameters, keccak256, parseAbiParameters, zeroAddress } from 
 import type { Pool } from '../../../ingest/model/pool.ts'
 import { venueOf } from '../../../ingest/model/venue.ts'
 
-/** Of factories that have one spacing a fee, in hundredths of a bip. */
+/** By the fee in hundredths of a bip, for factories where the fee determines the spacing. */
 const BY_FEE: Readonly<Record<number, number>> = {
   100: 1,
   200: 4,
@@ -23,7 +23,7 @@ const USUAL = [1, 2, 4, 5, 6, 8, 10, 20, 25, 30, 40, 50, 60, 100, 120, 200, 400,
 
 const KEY = parseAbiParameters('address, address, uint24, int24, address')
 
-/** Of a v4 pool without hooks it is proven by the pool's id, which is the hash of its key. Undefined where it is not known. */
+/** Undefined where it is not known. The id of a v4 pool without hooks proves it: it is the hash of the pool's key. */
 export function tickSpacingOf(pool: Pool): number | undefined {
   if (pool.protocol === 'dex-v3') return FEE_VENUES.includes(venueOf(pool)) ? BY_FEE[pool.fee] : undefined
   const derived = Math.max(1, Math.round((2 * pool.fee) / 100))
