@@ -7,7 +7,7 @@ import { queryRows, readSql } from '../../lib/store.ts'
 import type { PoolCoverage } from '../../market/cache/coverage.ts'
 import type { PoolAtTip } from '../../market/market.ts'
 import type { Listing } from '../../market/model/listing.ts'
-import type { PoolPosition } from '../../market/pools/pool-rows.ts'
+import type { PoolLastSwap } from '../../market/pools/pool-rows.ts'
 import { inRange } from '../../market/pools/pool-state.ts'
 import { tickAtSqrtPrice } from '../../market/pools/tick-math.ts'
 import type { InitializedTick, WalkStart } from './swap-walk.ts'
@@ -26,7 +26,7 @@ export type DepthState = {
   /** Undefined where neither a swap nor the initial price is stored. */
   start: Omit<WalkStart, 'liquidity'> | undefined
   /** The last stored swap. */
-  swap: PoolPosition['swap']
+  swap: PoolLastSwap | undefined
   /** All blocks from the pool's first one to `at` are stored. */
   isWhole: boolean
 }
@@ -43,8 +43,7 @@ export async function readDepthState({ answer, store, coverage }: PoolAtTip): Pr
     const known = await coverage()
     const at = newestOf(known, listing)
     const isWhole = known.gaps.length === 0
-    const [position] = await store.rows.positions([listing])
-    const swap = position?.swap
+    const swap = await store.rows.lastSwap(listing)
     if (!isWhole || Number(swap?.block ?? 0) <= at.number) return { at, start: startOf(listing, swap), swap, isWhole }
     if (attempt === TIP_ATTEMPTS) throw beingWritten()
     await sleep(TIP_WAIT_MS)
@@ -57,7 +56,7 @@ function newestOf({ tip, backfilled }: PoolCoverage, { created, firstSeen }: Lis
   return run ? { number: run.to, time: run.toTime } : { number: created ?? 0, time: firstSeen }
 }
 
-function startOf({ pool }: Listing, swap: PoolPosition['swap']): DepthState['start'] {
+function startOf({ pool }: Listing, swap: PoolLastSwap | undefined): DepthState['start'] {
   if (swap) return { sqrtPriceX96: BigInt(swap.sqrt_price), tick: swap.pool_tick }
   const { initialSqrtPriceX96: sqrtPriceX96 } = pool
   return sqrtPriceX96 === 0n ? undefined : { sqrtPriceX96, tick: tickAtSqrtPrice(sqrtPriceX96) }

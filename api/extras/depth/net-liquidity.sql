@@ -1,6 +1,6 @@
 -- The liquidity of a pool by tick, as mints and burns up to a block have left it. A row for each tick in [from, to] where positions begin or end:
 -- `net` is added there by a rising price, `gross` is what the positions have. The row without a tick is the liquidity at the pool's tick, and in
--- `gross` the part of it that changed after the last swap. Rows of the group are the ticks in range: the number of positions costs no memory.
+-- `gross` the part of it that changed after the last swap. Groups are the ticks in range: memory does not grow with the number of positions.
 SELECT
     tick,
     toString(sum(added)) AS net,

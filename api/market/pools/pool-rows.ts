@@ -55,6 +55,8 @@ export type PoolRows = {
   heldOver(requests: readonly HeldRequest[]): Promise<readonly (HeldOver | undefined)[]>
   /** Undefined for v4 pools, and before the first read of a balance; in the order of `listings`. */
   balances(listings: readonly Listing[]): Promise<readonly (BalanceRow | undefined)[]>
+  /** Undefined before the first swap. Reads no mints and burns, of which a pool may have millions. */
+  lastSwap(listing: Listing): Promise<PoolLastSwap | undefined>
   /** In the order of `listings`. */
   positions(listings: readonly Listing[]): Promise<readonly PoolPosition[]>
   /** Without pools: all of the network. */
@@ -63,6 +65,7 @@ export type PoolRows = {
 
 type Kinds = {
   balances: KeyedLookup<Listing, BalanceRow | undefined>
+  swaps: KeyedLookup<Listing, PoolLastSwap | undefined>
   positions: KeyedLookup<Listing, PoolPosition>
   over: KeyedLookup<HeldRequest, HeldOver | undefined>
 }
@@ -83,6 +86,13 @@ export function openPoolRows(reader: ClickHouseClient, cache: BucketCache): Pool
     if (known) return known
     const kinds = {
       balances: openLookup({ load: (listings) => readBalances(reader, network, listings), ...BY_LISTING }),
+      swaps: openLookup({
+        async load(listings) {
+          const swaps = await readLastSwaps(reader, cache, network, listings)
+          return listings.map(({ pool }) => swaps.get(pool.id))
+        },
+        ...BY_LISTING,
+      }),
       positions: openLookup({ load: (listings) => readPositions(reader, cache, network, listings), ...BY_LISTING }),
       over: openLookup<HeldRequest, HeldOver | undefined>({
         load: (requests) => readHeldOver(reader, network.name, requests),
@@ -98,6 +108,7 @@ export function openPoolRows(reader: ClickHouseClient, cache: BucketCache): Pool
   return {
     balances: (listings) => Promise.all(listings.map((one) => kindsOf(one.network).balances.get(one))),
     heldOver: (requests) => Promise.all(requests.map((one) => kindsOf(one.listing.network).over.get(one))),
+    lastSwap: (listing) => kindsOf(listing.network).swaps.get(listing),
     positions: (listings) => Promise.all(listings.map((one) => kindsOf(one.network).positions.get(one))),
     evict(network, pools) {
       for (const rows of Object.values(byNetwork.get(network) ?? {})) {

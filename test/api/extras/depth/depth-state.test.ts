@@ -20,11 +20,9 @@ function place({ tips, swaps, gaps = [] }: Reads): PoolAtTip & { reads: number }
     },
     store: {
       rows: {
-        async positions() {
+        async lastSwap() {
           const swap = swaps[Math.min(found.reads++, swaps.length - 1)]
-          return [
-            { swap: swap && { block: String(swap), log_index: 0, sqrt_price: '5', pool_tick: 7, liquidity: '1' } },
-          ]
+          return swap && { block: String(swap), log_index: 0, sqrt_price: '5', pool_tick: 7, liquidity: '1' }
         },
       },
     },
