@@ -103,7 +103,7 @@ describe.skipIf(withoutClickHouse || process.env['CLICKHOUSE_URL'] !== undefined
     const commands = [...page.matchAll(/data-language="curl">.*?<code>(curl .*?)<\/code>/gs)].map(([, text = '']) =>
       text.replaceAll(/&#(\d+);/g, (_, code: string) => String.fromCharCode(Number(code))),
     )
-    expect(commands).toHaveLength(5)
+    expect(commands).toHaveLength(6)
     for (const command of commands) {
       const { code, output } = await bash(command)
       expect(code, output).toBe(0)
@@ -152,8 +152,9 @@ describe.skipIf(withoutClickHouse || process.env['CLICKHOUSE_URL'] !== undefined
 /** Lists of an answer are not empty; bars of a chart are there. */
 function expectRows(body: unknown, command: string): void {
   expect(body, command).toBeTypeOf('object')
-  const { data, s, t } = body as { data?: unknown[]; s?: string; t?: unknown[] }
-  if (data !== undefined) expect(data.length, command).toBeGreaterThan(0)
+  const { data, s, t } = body as { data?: unknown[] | { levels: unknown[] }; s?: string; t?: unknown[] }
+  const rows = data && ('levels' in data ? data.levels : data)
+  if (rows !== undefined) expect(rows.length, command).toBeGreaterThan(0)
   if (t !== undefined) expect([s, t.length > 0], command).toEqual(['ok', true])
   expect(s, command).not.toBe('no_data')
 }
