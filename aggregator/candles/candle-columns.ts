@@ -66,15 +66,17 @@ export class CandleColumns {
     to: number,
   ): void {
     const row = this.#add(bucket)
-    const { execution, spot, volume0, volume1, volumeUsdMicros, buyVolume0, buyVolume1, ...counts } = this.#arrays
+    const { execution, spot, volume0, volume1, volumeUsdMicros, buyVolume0, buyVolume1 } = this.#arrays
     const at = row * WORD_LANES
-    let [buys, unexecuted] = [0, 0]
+    let buys = 0
+    let unexecuted = 0
     putPrice(execution, row, 0, true)
     for (let place = from; place < to; place++) {
       const tick = order[place] ?? 0
       const words = tick * WORD_LANES
       putPrice(spot, row, ticks.spotPrice[tick] ?? 0, place === from)
-      const [sign0, sign1] = [signOf(ticks.amount0, words), signOf(ticks.amount1, words)]
+      const sign0 = signOf(ticks.amount0, words)
+      const sign1 = signOf(ticks.amount1, words)
       // No execution has a price of 0.
       if (sign0 !== 0 || sign1 !== 0) putPrice(execution, row, ticks.price[tick] ?? 0, execution.open[row] === 0)
       else unexecuted++
@@ -88,17 +90,21 @@ export class CandleColumns {
         addMagnitude(buyVolume1, at, ticks.amount1, words)
       }
     }
-    counts.trades[row] = to - from
-    counts.buys[row] = buys
-    counts.unexecuted[row] = unexecuted
+    this.#arrays.trades[row] = to - from
+    this.#arrays.buys[row] = buys
+    this.#arrays.unexecuted[row] = unexecuted
   }
 
   /** A row of the rows from `from` up to `to`, which are finer and of one bucket. */
   addRows(bucket: { pool: number; resolution: Resolution; start: UnixSeconds }, from: number, to: number): void {
     const row = this.#add(bucket)
-    const { execution, spot, volume0, volume1, volumeUsdMicros, buyVolume0, buyVolume1, ...counts } = this.#arrays
+    const { execution, spot, volume0, volume1, volumeUsdMicros, buyVolume0, buyVolume1 } = this.#arrays
     const at = row * WORD_LANES
-    let [trades, buys, unexecuted] = [0, 0, 0]
+    // A rest of the arrays would be an object a row.
+    const counts = this.#arrays
+    let trades = 0
+    let buys = 0
+    let unexecuted = 0
     putPrice(execution, row, 0, true)
     for (let finer = from; finer < to; finer++) {
       const words = finer * WORD_LANES
