@@ -66,7 +66,8 @@ export class CandleColumns {
     to: number,
   ): void {
     const row = this.#add(bucket)
-    const { execution, spot, volume0, volume1, volumeUsdMicros, buyVolume0, buyVolume1 } = this.#arrays
+    const arrays = this.#arrays
+    const { execution, spot, volume0, volume1, volumeUsdMicros, buyVolume0, buyVolume1 } = arrays
     const at = row * WORD_LANES
     let buys = 0
     let unexecuted = 0
@@ -90,18 +91,17 @@ export class CandleColumns {
         addMagnitude(buyVolume1, at, ticks.amount1, words)
       }
     }
-    this.#arrays.trades[row] = to - from
-    this.#arrays.buys[row] = buys
-    this.#arrays.unexecuted[row] = unexecuted
+    arrays.trades[row] = to - from
+    arrays.buys[row] = buys
+    arrays.unexecuted[row] = unexecuted
   }
 
   /** A row of the rows from `from` up to `to`, which are finer and of one bucket. */
   addRows(bucket: { pool: number; resolution: Resolution; start: UnixSeconds }, from: number, to: number): void {
     const row = this.#add(bucket)
-    const { execution, spot, volume0, volume1, volumeUsdMicros, buyVolume0, buyVolume1 } = this.#arrays
+    const arrays = this.#arrays
+    const { execution, spot, volume0, volume1, volumeUsdMicros, buyVolume0, buyVolume1 } = arrays
     const at = row * WORD_LANES
-    // A rest of the arrays would be an object a row.
-    const counts = this.#arrays
     let trades = 0
     let buys = 0
     let unexecuted = 0
@@ -113,18 +113,18 @@ export class CandleColumns {
       addWord(volume0, at, volume0, words)
       addWord(volume1, at, volume1, words)
       addWord(volumeUsdMicros, at, volumeUsdMicros, words)
-      const bought = counts.buys[finer] as number
+      const bought = arrays.buys[finer] as number
       if (bought > 0) {
         addWord(buyVolume0, at, buyVolume0, words)
         addWord(buyVolume1, at, buyVolume1, words)
       }
-      trades += counts.trades[finer] as number
+      trades += arrays.trades[finer] as number
       buys += bought
-      unexecuted += counts.unexecuted[finer] as number
+      unexecuted += arrays.unexecuted[finer] as number
     }
-    counts.trades[row] = trades
-    counts.buys[row] = buys
-    counts.unexecuted[row] = unexecuted
+    arrays.trades[row] = trades
+    arrays.buys[row] = buys
+    arrays.unexecuted[row] = unexecuted
   }
 
   candleAt(row: number): Candle {

@@ -232,21 +232,19 @@ function addPrices(candle: FoldedCandle, rows: BucketRows, at: number): void {
 function openSums(token: 0 | 1, flow: boolean) {
   const places = flow ? [VOLUME[token], VOLUME[token === 0 ? 1 : 0], VOLUME_USD, BUY_VOLUME[token]] : [VOLUME[token]]
   const words = places.map(() => new Float64Array(WORDS))
-  let [trades, buys, unexecuted] = [0, 0, 0]
+  let [buys, unexecuted] = [0, 0]
   return {
     add(rows: BucketRows, at: number): void {
       for (let sum = 0; sum < places.length; sum++)
         addWords(words[sum] as Float64Array, rows, at + (places[sum] as number))
       if (!flow) return
-      trades += countAt(rows, at + TRADES)
       buys += countAt(rows, at + BUYS)
       unexecuted += countAt(rows, at + UNEXECUTED)
     },
     /** Sets them to 0. */
     take(): Pick<FoldedCandle, 'volume' | 'flow'> {
       const [volume = 0n, baseVolume = 0n, usdMicros = 0n, buyVolume = 0n] = words.map(takeSum)
-      const counts = { trades, buys, unexecuted }
-      trades = 0
+      const counts = { buys, unexecuted }
       buys = 0
       unexecuted = 0
       return { volume, flow: flow ? { baseVolume, usdMicros, buyVolume, ...counts } : undefined }

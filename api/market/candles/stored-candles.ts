@@ -87,7 +87,6 @@ function fromRow(row: MergedRow, { view, price, flow }: StoredRequest): FoldedCa
           baseVolume: of('volume1', 'volume0'),
           usdMicros: BigInt(row.volume_usd),
           buyVolume: of('buy_volume0', 'buy_volume1'),
-          trades: Number(row.trades),
           buys: Number(row.buys),
           unexecuted: Number(row.unexecuted),
         }

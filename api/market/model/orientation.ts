@@ -31,7 +31,6 @@ export type FoldedFlow = {
   baseVolume: bigint
   usdMicros: bigint
   buyVolume: bigint
-  trades: number
   buys: number
   unexecuted: number
 }
@@ -79,7 +78,7 @@ export function viewCandle({ listing, forward }: PairView, bucket: FoldedCandle,
   const [base, quote] = forward ? [token0, token1] : [token1, token0]
   const volume = decimalNumber(bucket.volume, quote.decimals)
   const units = { base: base.decimals, quote: quote.decimals }
-  const flow = bucket.flow && viewFlow(bucket.volume, bucket.flow, { forward, kind, ...units })
+  const flow = bucket.flow && viewFlow(bucket, bucket.flow, { forward, kind, ...units })
   const candle = { time, open, high, low, close, volume, trades, ...(flow && { flow }) }
   return forward ? candle : inverse(candle)
 }
@@ -91,11 +90,11 @@ type FlowView = { forward: boolean; kind: PriceKind; base: number; quote: number
 
 /** A buy of token0 is a sell of token1. A trade of 0 for 0 is executed at no price; with spot prices it is a buy, in either direction. */
 function viewFlow(
-  volume: bigint,
+  { volume, trades }: FoldedCandle,
   { baseVolume, usdMicros, buyVolume, ...counts }: FoldedFlow,
   { forward, kind, base, quote }: FlowView,
 ): CandleFlow {
-  const [bought, sold] = [counts.buys - counts.unexecuted, counts.trades - counts.buys]
+  const [bought, sold] = [counts.buys - counts.unexecuted, trades - counts.buys]
   const buys = (forward ? bought : sold) + (kind === 'spot' ? counts.unexecuted : 0)
   const sells = forward ? sold : bought
   return {

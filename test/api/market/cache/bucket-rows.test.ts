@@ -80,7 +80,6 @@ describe('the flow of folded rows', () => {
             baseVolume: whole[`volume${token === 0 ? 1 : 0}`],
             usdMicros: whole.volumeUsdMicros,
             buyVolume: whole[`buyVolume${token}`],
-            trades: whole.trades,
             buys: whole.buys,
             unexecuted: whole.unexecuted,
           },
