@@ -68,6 +68,7 @@ describe.skipIf(withoutClickHouse)('the MCP server', () => {
       'networks',
       'price',
       'fill',
+      'include',
     ])
   })
 
