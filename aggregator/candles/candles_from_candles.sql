@@ -26,8 +26,8 @@ SELECT
     sumIf(c.volume_usd, is_finer)            AS volume_usd,
     sumIf(c.trades, is_finer)                AS trades,
     sumIf(c.buys, is_finer)                  AS buys,
-    buys = trades ? toUInt256(0) : sumIf(c.buy_volume0, is_finer) AS mixed_buys0,
-    buys = trades ? toUInt256(0) : sumIf(c.buy_volume1, is_finer) AS mixed_buys1,
+    buys = trades ? toUInt256(0) : sumIf(c.bought0, is_finer) AS mixed_buys0,
+    buys = trades ? toUInt256(0) : sumIf(c.bought1, is_finer) AS mixed_buys1,
     sumIf(c.unexecuted, is_finer)            AS unexecuted,
     {version:UInt128}                        AS version
 FROM candles AS c FINAL

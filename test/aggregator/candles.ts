@@ -66,8 +66,8 @@ export function candleOf(row: Row): Candle {
     volumeUsdMicros: microsOf(row['volume_usd'] ?? ''),
     trades: number('trades'),
     buys: number('buys'),
-    buyVolume0: BigInt(row['buy_volume0'] ?? ''),
-    buyVolume1: BigInt(row['buy_volume1'] ?? ''),
+    buyVolume0: BigInt(row['bought0'] ?? ''),
+    buyVolume1: BigInt(row['bought1'] ?? ''),
     unexecuted: number('unexecuted'),
   }
 }

@@ -34,7 +34,7 @@ describe.skipIf(withoutClickHouse)('a day of ticks', () => {
                      CAST((open, high, low, close), '${prices}') AS execution,
                      CAST((spot_open, spot_high, spot_low, spot_close), '${prices}') AS spot,
                      toString(volume0) AS volume0, toString(volume1) AS volume1, toString(volume_usd * 1000000) AS usd,
-                     toString(buy_volume0) AS bought0, toString(buy_volume1) AS bought1
+                     toString(bought0) AS bought0, toString(bought1) AS bought1
               FROM candles FINAL WHERE resolution = {resolution:UInt32} AND trades > 0 ORDER BY time`,
       query_params: { resolution },
       format: 'JSONEachRow',

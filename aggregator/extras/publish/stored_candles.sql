@@ -4,7 +4,7 @@ SELECT
     open, high, low, close, spot_open, spot_high, spot_low, spot_close,
     toString(volume0) AS volume0, toString(volume1) AS volume1,
     toString(toUInt256(volume_usd * 1000000)) AS volume_usd_micros,
-    trades, buys, toString(buy_volume0) AS buy_volume0, toString(buy_volume1) AS buy_volume1, unexecuted,
+    trades, buys, toString(bought0) AS buy_volume0, toString(bought1) AS buy_volume1, unexecuted,
     toString(version) AS version
 FROM candles FINAL
 WHERE network = {network:String} AND pool IN {pools:Array(String)}

@@ -8,7 +8,7 @@ FROM
         if(amount0 != 0 OR amount1 != 0, price, 0) AS open, open AS high, open AS low, open AS close,
         spot_price AS spot_open, spot_price AS spot_high, spot_price AS spot_low, spot_price AS spot_close,
         toUInt256(abs(amount0)) AS volume0, toUInt256(abs(amount1)) AS volume1, amount_usd AS volume_usd, toUInt64(1) AS trades,
-        toUInt64(amount0 > 0 OR (amount0 = 0 AND amount1 <= 0)) AS buys, buys = 1 ? volume0 : toUInt256(0) AS buy_volume0, buys = 1 ? volume1 : toUInt256(0) AS buy_volume1,
+        toUInt64(amount0 > 0 OR (amount0 = 0 AND amount1 <= 0)) AS buys, buys = 1 ? volume0 : toUInt256(0) AS bought0, buys = 1 ? volume1 : toUInt256(0) AS bought1,
         toUInt64(amount0 = 0 AND amount1 = 0) AS unexecuted
     FROM ticks FINAL
     WHERE network = {network:String} AND time >= toDateTime({from:UInt32}, 'UTC') AND time < toDateTime({to:UInt32}, 'UTC')
@@ -19,13 +19,13 @@ FROM
         pool, is_stored ? resolution : transform(resolution, [1, 60, 3600], [60, 3600, 86400], 0) AS resolution,
         toDateTime(intDiv(toUnixTimestamp(time), resolution) * resolution, 'UTC') AS bucket, is_stored,
         (toUInt64(toUnixTimestamp(time)), toUInt32(0)) AS place,
-        open, high, low, close, spot_open, spot_high, spot_low, spot_close, volume0, volume1, volume_usd, trades, buys, buy_volume0, buy_volume1,
+        open, high, low, close, spot_open, spot_high, spot_low, spot_close, volume0, volume1, volume_usd, trades, buys, bought0, bought1,
         unexecuted
     FROM
     (
         SELECT
             pool, resolution, time, open, high, low, close, spot_open, spot_high, spot_low, spot_close, volume0, volume1, volume_usd, trades,
-            buys, buy_volume0, buy_volume1, unexecuted
+            buys, bought0, bought1, unexecuted
         FROM candles FINAL
         WHERE network = {network:String} AND resolution IN (1, 60, 3600, 86400)
           AND time >= toDateTime({from:UInt32}, 'UTC') AND time < toDateTime({to:UInt32}, 'UTC')
@@ -51,8 +51,8 @@ HAVING countIf(is_stored) = 0 OR countIf(NOT is_stored) = 0
             argMaxIf(spot_close, place, NOT is_stored))
     OR (anyIf(volume0, is_stored), anyIf(volume1, is_stored), anyIf(volume_usd, is_stored), anyIf(trades, is_stored))
         != (sumIf(volume0, NOT is_stored), sumIf(volume1, NOT is_stored), sumIf(volume_usd, NOT is_stored), sumIf(trades, NOT is_stored))
-    OR (anyIf(buys, is_stored), anyIf(buy_volume0, is_stored), anyIf(buy_volume1, is_stored), anyIf(unexecuted, is_stored))
-        != (sumIf(buys, NOT is_stored), sumIf(buy_volume0, NOT is_stored), sumIf(buy_volume1, NOT is_stored), sumIf(unexecuted, NOT is_stored))
+    OR (anyIf(buys, is_stored), anyIf(bought0, is_stored), anyIf(bought1, is_stored), anyIf(unexecuted, is_stored))
+        != (sumIf(buys, NOT is_stored), sumIf(bought0, NOT is_stored), sumIf(bought1, NOT is_stored), sumIf(unexecuted, NOT is_stored))
 ORDER BY resolution, pool, start
 LIMIT {limit:UInt32}
 SETTINGS max_threads = 1

@@ -35,7 +35,7 @@ FROM
             toString(open), toString(high), toString(low), toString(close),
             toString(spot_open), toString(spot_high), toString(spot_low), toString(spot_close),
             toString(volume0), toString(volume1), toString(volume_usd), toString(trades),
-            toString(buys), toString(buy_volume0), toString(buy_volume1), toString(unexecuted)
+            toString(buys), toString(bought0), toString(bought1), toString(unexecuted)
         ) AS facts
     FROM candles FINAL
     WHERE network = {network:String} AND pool IN {pools:Array(String)} AND resolution IN (1, 60, 3600, 86400)

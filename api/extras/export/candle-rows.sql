@@ -5,7 +5,7 @@ SELECT
     {price:String} = 'spot' ? spot_high  : high   AS high_price,
     {price:String} = 'spot' ? spot_low   : low    AS low_price,
     {price:String} = 'spot' ? spot_close : close  AS last_price,
-    volume0, volume1, volume_usd, buy_volume0, buy_volume1,
+    volume0, volume1, volume_usd, bought0 AS buy_volume0, bought1 AS buy_volume1,
     -- A swap of 0 for 0 counts where it has a price.
     {price:String} = 'spot' ? c.unexecuted : 0    AS idle,
     toUInt64(c.trades - c.unexecuted + idle)      AS trades,

@@ -13,7 +13,7 @@ SELECT
     minIf({price:String} = 'spot' ? c.spot_low : c.low, is_priced)                 AS low_price,
     argMaxIf({price:String} = 'spot' ? c.spot_close : c.close, c.time, is_priced)  AS last_price,
     sum(c.volume0) AS volume0, sum(c.volume1) AS volume1, sum(c.volume_usd) AS volume_usd,
-    sum(c.buy_volume0) AS buy_volume0, sum(c.buy_volume1) AS buy_volume1,
+    sum(c.bought0) AS buy_volume0, sum(c.bought1) AS buy_volume1,
     {price:String} = 'spot' ? sum(c.unexecuted) : 0             AS idle,
     toUInt64(sum(c.trades) - sum(c.unexecuted) + idle)          AS trades,
     toUInt64(sum(c.buys) - sum(c.unexecuted) + idle)            AS buys

@@ -17,8 +17,8 @@ SELECT
     toString(toUInt256(sum(c.volume_usd) * 1000000)) AS volume_usd,
     toString(sum(c.trades))       AS trades,
     toString(sum(c.buys))         AS buys,
-    toString(sum(c.buy_volume0))  AS buy_volume0,
-    toString(sum(c.buy_volume1))  AS buy_volume1,
+    toString(sum(c.bought0))      AS buy_volume0,
+    toString(sum(c.bought1))      AS buy_volume1,
     toString(sum(c.unexecuted))   AS unexecuted
 FROM candles AS c FINAL
 PREWHERE network = {network:String}

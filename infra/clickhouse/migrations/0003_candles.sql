@@ -2,6 +2,7 @@
 -- No statistics: each question reads by a key, and counting the values of columns takes a tenth of a merge.
 -- Parts of less than 5 MB count as if they had 5 MB, so a low `merge_selector_base` has every few blocks of a live chain rewrite the newest parts; and
 -- all small parts beside a larger one are merged into it, or each block rewrites the larger one.
+-- Computed columns have names that no answer has: over shards, ClickHouse takes `toString(x) AS x` for two expressions of one name.
 -- A part is one file at any size: a first question reads some rows of all columns, and to open 17 files takes half of its CPU.
 CREATE TABLE IF NOT EXISTS candles
 (
@@ -34,8 +35,8 @@ CREATE TABLE IF NOT EXISTS candles
     spot_high  Float64 ALIAS reinterpretAsFloat64(reinterpretAsInt64(spot_open) + greatest(spot_close_ulps, 0) + spot_high_ulps),
     spot_low   Float64 ALIAS reinterpretAsFloat64(reinterpretAsInt64(spot_open) + least(spot_close_ulps, 0) + spot_low_ulps),
     spot_close Float64 ALIAS reinterpretAsFloat64(reinterpretAsInt64(spot_open) + spot_close_ulps),
-    buy_volume0 UInt256 ALIAS buys = trades ? volume0 : mixed_buys0,
-    buy_volume1 UInt256 ALIAS buys = trades ? volume1 : mixed_buys1,
+    bought0    UInt256 ALIAS buys = trades ? volume0 : mixed_buys0, -- what those takers received
+    bought1    UInt256 ALIAS buys = trades ? volume1 : mixed_buys1, -- what they paid
     -- Candles that were written lately are found without a read of all others.
     INDEX by_version version TYPE minmax GRANULARITY 1
 )

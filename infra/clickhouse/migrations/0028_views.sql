@@ -96,8 +96,8 @@ SELECT
     toFloat64(c.volume_usd)                            AS volume_usd,
     c.trades                                           AS trades,
     c.buys                                             AS buys,            -- trades whose taker received token0
-    toFloat64(c.buy_volume0) / exp10(p.decimals0)      AS buy_volume0,     -- what they received
-    toFloat64(c.buy_volume1) / exp10(p.decimals1)      AS buy_volume1      -- what they paid
+    toFloat64(c.bought0) / exp10(p.decimals0)          AS buy_volume0,     -- what they received
+    toFloat64(c.bought1) / exp10(p.decimals1)          AS buy_volume1      -- what they paid
 FROM candles AS c FINAL
 LEFT ANY JOIN market_pools AS p ON p.network = c.network AND p.pool = c.pool
 WHERE c.trades > 0;

@@ -147,7 +147,7 @@ export async function expectAsStored(
   expectSameRows(ticks, storedTicks, `${name}: ticks`)
   const storedCandles = await rows(
     `SELECT pool, resolution, toUnixTimestamp(time) AS start, hex(open) AS open, hex(high) AS high, hex(low) AS low, hex(close) AS close,
-       hex(spot_close) AS spot_close, volume0, volume1, trades, buys, buy_volume0, buy_volume1
+       hex(spot_close) AS spot_close, volume0, volume1, trades, buys, bought0 AS buy_volume0, bought1 AS buy_volume1
      FROM candles FINAL WHERE network = {network:String} AND trades > 0`,
   )
   expectSameRows(candles, storedCandles, `${name}: candles`)
