@@ -87,7 +87,7 @@ function sizeAt(lanes: Uint32Array, at: number): number {
 }
 
 /** 128 bits, which no token's supply exceeds. */
-function sizeOf(amount: bigint): number {
+export function sizeOf(amount: bigint): number {
   const size = magnitude(amount)
   if (size <= Number.MAX_SAFE_INTEGER) return Number(size)
   return word(size >> 64n) * TWO_64 + word(size)

@@ -13,6 +13,11 @@ export const PROBLEMS = {
   unknown_pool: { status: 404, title: 'Unknown pool', meaning: 'The pool is not known on the networks asked.' },
   unknown_symbol: { status: 404, title: 'Unknown symbol', meaning: 'A token of the pair is not known.' },
   no_pool: { status: 404, title: 'No pool', meaning: 'Both tokens are known, but no pool trades them.' },
+  no_usd_price: {
+    status: 404,
+    title: 'No price in dollars',
+    meaning: 'Neither token of the pool has a price in dollars.',
+  },
   method_not_allowed: { status: 405, title: 'Method not allowed', meaning: 'Only GET and HEAD ask here.' },
   request_timeout: {
     status: 408,

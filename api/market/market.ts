@@ -22,6 +22,7 @@ import { orderListed } from './find/pair-pools.ts'
 import type { Listing } from './model/listing.ts'
 import type { CandleView, TickView } from './model/orientation.ts'
 import type { Tip } from './model/tip.ts'
+import { requireUsd } from './model/usd-price.ts'
 import { type MarketOverview, readOverview } from './pools/market-overview.ts'
 import { findNewPools } from './pools/new-pools.ts'
 import { type PairSummary, poolsOfToken, readFigures, summarizePairs } from './pools/pairs.ts'
@@ -157,6 +158,7 @@ async function answerCandles(
   const end = Math.min(range.to, wholeSecond(now))
   const { states, store } = await sources.snapshot(query.networks)
   const found = await findMarket(store, query, grid, end)
+  if (price === 'usd') requireUsd(found.view.listing)
   const coverage = poolCoverage(states, found.view.listing)
   const flow = query.include?.includes('flow') ?? false
   const request = { view: found.view, interval, range, limit, fill, price, flow, coverage }
@@ -179,6 +181,7 @@ async function answerTicks(
   const end = Math.min(range.to, wholeSecond(now))
   const { states, store } = await sources.snapshot(query.networks)
   const found = await findMarket(store, query, range, end)
+  if (price === 'usd') requireUsd(found.view.listing)
   const coverage = poolCoverage(states, found.view.listing)
   const closed = isComplete(range, coverage)
   const request = { view: found.view, range, limit, price }

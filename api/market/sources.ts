@@ -14,6 +14,7 @@ import type { StateListener } from './cache/state-listeners.ts'
 import { type ClosedRows, openClosedRows } from './candles/closed-rows.ts'
 import { NewestTicks } from './candles/newest-ticks.ts'
 import { readTicks, type TickRequest } from './candles/ticks.ts'
+import { openUsdCandles, type UsdCandles } from './candles/usd-candles.ts'
 import { EXPANDED_NETWORKS } from './find/find.ts'
 import type { TickView } from './model/orientation.ts'
 import { openPools } from './pools/pool-lookups.ts'
@@ -25,6 +26,7 @@ export type MarketSources = {
   reader: ClickHouseClient
   cache: BucketCache
   closedRows: ClosedRows
+  usd: UsdCandles
   /**
    * Tips, read before any row: so the tables have all blocks up to a tip when rows are read. Throws `nothing_stored` if no network of
    * `networks` has stored blocks; an empty list never throws.
@@ -61,6 +63,7 @@ export function openSources(options: SourceOptions): MarketSources {
   const cache = new BucketCache(reader, cacheBytes, onRead)
   const rows = openPoolRows(reader, cache)
   const top = openTopPools(reader, pools, freshMs)
+  const usd = openUsdCandles(reader, freshMs)
   const newestTicks = new NewestTicks((request) => readTicks(reader, request))
   const closedTicks = coalesced<readonly TickView[]>(freshMs)
   const onChange = (network: NetworkName, changed?: Iterable<PoolId>) => {
@@ -76,7 +79,8 @@ export function openSources(options: SourceOptions): MarketSources {
   return {
     reader,
     cache,
-    closedRows: openClosedRows({ reader, cache }, cacheBytes / CLOSED_SHARE),
+    closedRows: openClosedRows({ reader, cache, usd }, cacheBytes / CLOSED_SHARE),
+    usd,
     async snapshot(asked = EXPANDED_NETWORKS) {
       const [states] = await Promise.all([poller.states(), pools.refresh()])
       requireStored(states, asked)

@@ -14,8 +14,13 @@ import type { TimeRange } from './time-range.ts'
 export const FILLS = ['previous', 'none'] as const
 export type Fill = (typeof FILLS)[number]
 
-/** `execution`: what the taker paid, fee included; `spot`: the pool's price after the swap. */
-export const PRICES = ['execution', 'spot'] as const
+/** Prices of the pair. `execution`: what the taker paid, fee included; `spot`: the pool's price after the swap. */
+export const PAIR_PRICES = ['execution', 'spot'] as const
+export type PairPrice = (typeof PAIR_PRICES)[number]
+/** The parameter of interfaces that read candles from the tables alone. */
+export const pairPrice = z.enum(PAIR_PRICES, { error: 'must be execution or spot' }).default('execution')
+/** `usd`: dollars of the first token of the pair. */
+export const PRICES = [...PAIR_PRICES, 'usd'] as const
 export type PriceKind = (typeof PRICES)[number]
 
 const symbol = field(
@@ -70,9 +75,11 @@ const usual = {
       'Where to look. If not given, on Ethereum, and where that has no trade in the range on Arbitrum and Polygon as well.',
     ),
   price: z
-    .enum(PRICES, { error: 'must be execution or spot' })
+    .enum(PRICES, { error: 'must be execution, spot or usd' })
     .default('execution')
-    .describe('`execution` is what the taker paid, fee included; `spot` is where the swap left the pool.'),
+    .describe(
+      '`execution` is what the taker paid, fee included; `spot` is where the swap left the pool; `usd` is dollars of the first token, `amountUSD` by the amount of it, and leaves out swaps of less than a cent or 10,000 units of a token.',
+    ),
 }
 const to = time.optional().describe('The end of the range: before it, not at it. Now if not given.')
 

@@ -21,12 +21,12 @@ const Candle = z
     high: z.number(),
     low: z.number(),
     close: z.number(),
-    volume: z.number().describe('In the second token of the pair.'),
+    volume: z.number().describe('In the second token of the pair; with `price=usd` in dollars.'),
     trades: count().optional().describe('With `include=flow`: the number of swaps.'),
     buys: count().optional().describe('With `include=flow`: swaps whose `side` is `buy`, as GET /ticks has it.'),
     sells: count().optional().describe('With `include=flow`: the others.'),
     volumeBase: amount('in the first token of the pair.'),
-    volumeQuote: amount('in the second token: the same as `volume`.'),
+    volumeQuote: amount('in the second token: the same as `volume`, but with `price=usd`.'),
     volumeUsd: amount('in US dollars, the sum of what `amountUSD` is rounded from.'),
     buyVolume: amount('the part of `volumeQuote` that was paid for what takers bought; the rest they received.'),
     vwap: z
@@ -34,7 +34,7 @@ const Candle = z
       .nullable()
       .optional()
       .describe(
-        'With `include=flow`: the average price, `volumeQuote` / `volumeBase` of the exact sums; null where nothing of the first token was traded.',
+        'With `include=flow`: the average price, `volumeQuote` / `volumeBase` of the exact sums, with `price=usd` `volumeUsd` / `volumeBase`; null where nothing of the first token was traded.',
       ),
   })
   .describe('What was traded in one interval.')
@@ -118,7 +118,7 @@ const Tick = z
       .regex(/^0x[0-9a-f]{64}-[0-9]+$/)
       .describe('The transaction and the log index.'),
     timestamp: time().describe('That of the block.'),
-    price: z.number().describe('Of token0 in token1.'),
+    price: z.number().describe('Of token0 in token1; with `price=usd` of token0 in dollars.'),
     side: z
       .enum(['buy', 'sell'])
       .describe(

@@ -24,7 +24,7 @@ const PAID = [...KEYED, 'invalid_parameters', 'minute_credits_exceeded', 'month_
 const STORED = [...PAID, 'nothing_stored'] as const
 /** Problems of an operation that finds one pool by a symbol or an id. */
 export const SEARCHED = [...STORED, 'unknown_pool', 'unknown_symbol', 'no_pool'] as const
-const MARKET = [...SEARCHED, 'too_many_streams', 'stream_ended'] as const
+const MARKET = [...SEARCHED, 'no_usd_price', 'too_many_streams', 'stream_ended'] as const
 
 /** Name the pool that answered, and what is missing or in doubt. */
 export const MARKET_HEADERS = [
@@ -43,7 +43,7 @@ const ROW_HEADERS = [...MARKET_HEADERS, 'X-Credits-Used', 'ETag'] as const
 const FORMS =
   ' With `Accept: text/event-stream` and without `to`, the answer stays open: the events `snapshot`, `candle` or `tick`, `retract`, `tip` and `error`, each with an `id` by which the header `Last-Event-ID` resumes. `pool` may be repeated then. A further minute costs 1. With `Accept: text/csv` or `application/x-ndjson` the answer is its bare rows, and `X-Credits-Used` is the cost.'
 const CREDITS =
-  '1, plus 1 for each network that is searched for a symbol, plus 1 for each full 1,000 swaps, plus 1 for each full 7 days from the oldest row of the answer to the end of the range. A refusal that took a search for a pool (`unknown_symbol`, `no_pool`, `unknown_pool`, one token under two names) costs 1, every other error nothing.'
+  '1, plus 1 for each network that is searched for a symbol, plus 1 for each full 1,000 swaps, plus 1 for each full 7 days from the oldest row of the answer to the end of the range. A refusal that took a search for a pool (`unknown_symbol`, `no_pool`, `unknown_pool`, `no_usd_price`, one token under two names, too many swaps for `price=usd`) costs 1, every other error nothing.'
 
 export const OPERATIONS: Readonly<Record<string, OperationPlan>> = {
   '/v0/candles': {

@@ -7,7 +7,14 @@ import { EXPORTED_KINDS, type ExportRequest, FILE_FORMATS, type FileFormat } fro
 import { Problem } from '../../api/lib/problem.ts'
 import { type Market, openMarket } from '../../api/market/market.ts'
 import { readQuery } from '../../api/query/parameters.ts'
-import { type CandleQuery, CandleShape, type TickQuery, TickShape } from '../../api/query/query.ts'
+import {
+  type CandleQuery,
+  CandleShape,
+  type PairPrice,
+  pairPrice,
+  type TickQuery,
+  TickShape,
+} from '../../api/query/query.ts'
 import { wholeSecond } from '../../api/query/time.ts'
 import { NETWORK_NAMES, type Network, type NetworkName } from '../../ingest/model/network.ts'
 import { NETWORKS } from '../../ingest/model/networks.ts'
@@ -58,7 +65,7 @@ type ExportCommand = Pick<ExportRequest, 'what' | 'interval' | 'format' | 'inclu
   folder: string
 }
 
-type NamedRange = Omit<TickQuery, 'include'>
+type NamedRange = Omit<TickQuery, 'include' | 'price'> & { price: PairPrice }
 
 const request = commandLine(HELP, readRequest)
 await runProcess(async (run) => {
@@ -182,8 +189,8 @@ function readShape(
     Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [[name, [value]]])),
   )
   try {
-    if (kind === 'candles') return readQuery(CandleShape, given)
-    const { include, ...query } = readQuery(TickShape, given)
+    if (kind === 'candles') return readQuery(CandleShape.extend({ price: pairPrice }), given)
+    const { include, ...query } = readQuery(TickShape.extend({ price: pairPrice }), given)
     if (include) problems.push('--include adds columns to candles: ticks have all of them')
     return query
   } catch (error) {

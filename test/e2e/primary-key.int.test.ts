@@ -256,6 +256,7 @@ async function apiAtWork(client: ClickHouseClient): Promise<void> {
     `/v0/candles?pool=${POOLS.main.id}&interval=7m&limit=3&${range}`,
     `/v0/ticks?pool=${POOLS.main.id}&limit=2&from=2020-01-01&to=${at(100)}`,
     `/v0/candles?pool=${POOLS.main.id}&interval=86399s&limit=100`,
+    `/v0/candles?pool=${POOLS.main.id}&interval=7m&limit=3&price=usd&${range}`,
     `/v0/candles?pool=${POOLS.main.id}&interval=1s&limit=5&to=${at(60.5)}`,
     '/v0/ticks?symbol=WETH-USDC',
     '/v0/pools?symbol=WETH-USDC',

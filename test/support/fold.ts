@@ -9,6 +9,11 @@ export function priced<T extends FoldTick & { amount0: string }>(ticks: readonly
   return ticks.filter(({ amount0, amount1 }) => kind === 'spot' || Number(amount0) !== 0 || Number(amount1) !== 0)
 }
 
+/** The same ticks with what a candle in dollars adds up in place of the second token. */
+export function inDollars<T extends FoldTick & { amountUSD: number }>(ticks: readonly T[]): T[] {
+  return ticks.map((tick) => ({ ...tick, amount1: tick.amountUSD.toFixed(6) }))
+}
+
 /** Ticks ascend. Buckets are counted from 1970; volume is the sum of what moved of the second token, rounded once. */
 export function foldTicks(ticks: readonly FoldTick[], interval: number): FoldCandle[] {
   const candles: FoldCandle[] = []
@@ -68,6 +73,7 @@ export type FoldFlow = Record<
 export function foldFlow(
   ticks: readonly (FoldTick & { amount0: string; amountUSD: number; side: string })[],
   interval: number,
+  price?: string,
 ): ReadonlyMap<string, FoldFlow> {
   const groups = new Map<string, (typeof ticks)[number][]>()
   for (const tick of ticks) {
@@ -75,7 +81,7 @@ export function foldFlow(
     const time = iso(second - (second % interval))
     groups.set(time, [...(groups.get(time) ?? []), tick])
   }
-  return new Map([...groups].map(([time, group]) => [time, flowOf(group)]))
+  return new Map([...groups].map(([time, group]) => [time, flowOf(group, price)]))
 }
 
 /** A candle without a trade. */
@@ -87,19 +93,23 @@ export const NO_TRADES: FoldFlow = {
 /** Places of every token, and of dollars. */
 const PLACES = 24
 
-function flowOf(ticks: readonly { amount0: string; amount1: string; amountUSD: number; side: string }[]): FoldFlow {
+function flowOf(
+  ticks: readonly { amount0: string; amount1: string; amountUSD: number; side: string }[],
+  price: string | undefined,
+): FoldFlow {
   const buys = ticks.filter(({ side }) => side === 'buy')
   const base = sizes(ticks.map(({ amount0 }) => amount0))
   const quote = sizes(ticks.map(({ amount1 }) => amount1))
+  const dollars = sizes(ticks.map(({ amountUSD }) => amountUSD.toFixed(6)))
   return {
     trades: ticks.length,
     buys: buys.length,
     sells: ticks.length - buys.length,
     volumeBase: numberOf(base),
     volumeQuote: numberOf(quote),
-    volumeUsd: numberOf(sizes(ticks.map(({ amountUSD }) => amountUSD.toFixed(6)))),
+    volumeUsd: numberOf(dollars),
     buyVolume: numberOf(sizes(buys.map(({ amount1 }) => amount1))),
-    vwap: base === 0n ? null : quotient(quote, base),
+    vwap: base === 0n ? null : quotient(price === 'usd' ? dollars : quote, base),
   }
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { NETWORK_NAMES } from '../../../ingest/model/network.ts'
 import { viewPair } from '../../market/model/orientation.ts'
-import { PRICES } from '../../query/query.ts'
+import { PAIR_PRICES } from '../../query/query.ts'
 import { columnsOf, EXPORTED_KINDS, type ExportRequest, FILE_FORMATS, type FileFormat } from './request.ts'
 
 const time = z.iso.datetime({ precision: 0 })
@@ -36,7 +36,7 @@ const Manifest = z.object({
   what: z.enum(EXPORTED_KINDS),
   /** Seconds; null for ticks. */
   interval: z.int().nullable(),
-  price: z.enum(PRICES),
+  price: z.enum(PAIR_PRICES),
   format: z.enum(formats),
   columns: z.array(z.object({ name: z.string(), type: z.string(), unit: z.string().optional() })),
   rows: z.int(),

@@ -3,7 +3,7 @@ import type { Network } from '../../../ingest/model/network.ts'
 import type { PairView } from '../../market/model/orientation.ts'
 import type { CandleAddition } from '../../query/include.ts'
 import type { IntervalSeconds } from '../../query/interval.ts'
-import type { PriceKind } from '../../query/query.ts'
+import type { PairPrice } from '../../query/query.ts'
 
 export const EXPORTED_KINDS = ['ticks', 'candles'] as const
 export type ExportedKind = (typeof EXPORTED_KINDS)[number]
@@ -26,7 +26,7 @@ export type ExportRequest = {
   interval: IntervalSeconds
   /** Columns of candles after the others. */
   include?: readonly CandleAddition[]
-  price: PriceKind
+  price: PairPrice
   format: FileFormat
 }
 

@@ -44,7 +44,7 @@ type StreamKind<Query extends CandleQuery | TickQuery> = {
 export function streamCandles(options: StreamOptions): AccountHandler {
   const { market, clock } = options
   return streamOf<CandleQuery>(options, {
-    read: readCandleQuery,
+    read: readStreamedCandles,
     answer: market.candles,
     member: (query, answer) => ({
       ...placeOf(answer),
@@ -63,6 +63,14 @@ export function streamTicks(options: StreamOptions): AccountHandler {
       return { ...place, reader: tickReader(market, place.network, atPool(query, answer), clock) }
     },
   })
+}
+
+/** A stream reads its candles after each block. */
+function readStreamedCandles(parameters: RawParameters): CandleQuery {
+  const query = readCandleQuery(parameters)
+  if (query.price !== 'usd') return query
+  const message = 'must be execution or spot in a stream of candles; a stream of ticks may have usd'
+  throw invalidParameters([{ field: 'price', message }])
 }
 
 function streamOf<Query extends CandleQuery | TickQuery>(

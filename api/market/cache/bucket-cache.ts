@@ -5,7 +5,7 @@
  */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Resolution } from '../../../aggregator/candles/candle.ts'
-import type { PriceKind } from '../../query/query.ts'
+import type { PairPrice } from '../../query/query.ts'
 import type { TimeRange } from '../../query/time-range.ts'
 import { type Listing, listingKey } from '../model/listing.ts'
 import { ALL_TIME, type RangesByResolution } from '../model/windows.ts'
@@ -109,7 +109,7 @@ export class BucketCache {
   }
 
   /** The last trade with a price of this kind before a second; undefined without one. */
-  async closeBefore(listing: Listing, second: number, kind: PriceKind = 'spot'): Promise<Close | undefined> {
+  async closeBefore(listing: Listing, second: number, kind: PairPrice = 'spot'): Promise<Close | undefined> {
     for (let to = second; to > 0; ) {
       const [chunk] = await this.#chunks(listing, [chunkKeyBefore(to)])
       const close = chunk && closeIn(chunk.rows, chunk.resolution, to, kind)

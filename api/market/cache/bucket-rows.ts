@@ -1,7 +1,7 @@
 /** Stored candles of one pool and one resolution, ascending, kept as ClickHouse sends them (RowBinary). */
 import type { Bucket as StoredBucket } from '../../../aggregator/candles/open-candles.ts'
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
-import type { PriceKind } from '../../query/query.ts'
+import type { PairPrice } from '../../query/query.ts'
 import type { TimeRange } from '../../query/time-range.ts'
 import type { FoldedCandle } from '../model/orientation.ts'
 
@@ -162,7 +162,7 @@ export function closeIn(
   rows: BucketRows,
   resolution: number,
   before: UnixSeconds,
-  kind: PriceKind = 'spot',
+  kind: PairPrice = 'spot',
 ): Close | undefined {
   let index = indexFrom(rows, before) - 1
   while (index >= 0 && !hasPrice(rows, index * ROW_BYTES, kind)) index--
@@ -174,12 +174,12 @@ export function closeIn(
 }
 
 /** A bucket of swaps of 0 for 0 alone has no execution price. */
-function hasPrice(rows: BucketRows, at: number, kind: PriceKind): boolean {
+function hasPrice(rows: BucketRows, at: number, kind: PairPrice): boolean {
   return kind === 'spot' || rows.getFloat64(at + OPEN, true) > 0
 }
 
 /** `token`: the second one of the view. */
-type Fold = { interval: number; range: TimeRange; kind: PriceKind; token: 0 | 1; flow: boolean }
+type Fold = { interval: number; range: TimeRange; kind: PairPrice; token: 0 | 1; flow: boolean }
 
 /**
  * Merges the rows of `from ≤ time < to` into buckets of an interval, counted from 1970; ascending. Rows without a price of the kind count in `trades`

@@ -3,7 +3,7 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import { queryRows, readSql } from '../../lib/store.ts'
 import { bucketFrom, bucketOf } from '../../query/interval.ts'
-import type { PriceKind } from '../../query/query.ts'
+import type { PairPrice } from '../../query/query.ts'
 import type { TimeRange } from '../../query/time-range.ts'
 import type { Listing } from '../model/listing.ts'
 import { clampTime } from '../model/windows.ts'
@@ -12,6 +12,8 @@ const ACTIVE_PERIODS = readSql(new URL('./active-periods.sql', import.meta.url))
 
 const HOUR = 3_600
 const DAY = 86_400
+/** All days that a time of 32 bits can have. */
+const MAX_PERIODS = 50_000
 
 /** A start from which the range holds its newest `limit` buckets with a price of the kind. */
 export async function activeSince(
@@ -20,7 +22,7 @@ export async function activeSince(
   grid: TimeRange,
   interval: number,
   limit: number,
-  price: PriceKind,
+  price: PairPrice,
 ): Promise<UnixSeconds> {
   const span = interval <= HOUR ? HOUR : DAY
   // A bucket touches two spans at most, and the newest span may have its trades after the range.
@@ -51,13 +53,21 @@ export async function swapsSince(
   return range.from
 }
 
+/** The number of swaps in a range and in the rest of the days, or hours, at its ends. */
+export async function swapsIn(reader: ClickHouseClient, listing: Listing, range: TimeRange): Promise<number> {
+  const span = range.to - range.from <= DAY ? HOUR : DAY
+  const whole = { from: bucketOf(range.from, span), to: range.to }
+  const periods = await readActivePeriods(reader, listing, span, whole, MAX_PERIODS, 'spot')
+  return periods.reduce((sum, { trades }) => sum + trades, 0)
+}
+
 async function readActivePeriods(
   reader: ClickHouseClient,
   listing: Listing,
   resolution: number,
   range: TimeRange,
   limit: number,
-  price: PriceKind,
+  price: PairPrice,
 ): Promise<readonly { time: UnixSeconds; trades: number }[]> {
   const rows = await queryRows<{ time: number; trades: string }>(reader, ACTIVE_PERIODS, {
     network: listing.network.name,

@@ -1,17 +1,21 @@
 /** Candles of one pool: the newest `limit` of a range, gaps filled where the pool is known not to have traded. */
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import { bucketFrom } from '../../query/interval.ts'
-import type { Fill } from '../../query/query.ts'
+import type { Fill, PriceKind } from '../../query/query.ts'
 import type { TimeRange } from '../../query/time-range.ts'
 import { completeUntil, type PoolCoverage } from '../cache/coverage.ts'
 import type { CandleView } from '../model/orientation.ts'
 import { clampTime } from '../model/windows.ts'
 import { activeSince } from './active-periods.ts'
 import { fillGaps, lastFillable } from './fill-gaps.ts'
-import { type CandleSource, readStoredCandles, type StoredRequest } from './stored-candles.ts'
+import { readStoredCandles, type StoredCandles, type StoredSource } from './stored-candles.ts'
+import type { UsdCandles, UsdRequest } from './usd-candles.ts'
+
+/** `usd` folds what the tables have no candles of. */
+export type CandleSource = StoredSource & { usd: UsdCandles }
 
 /** Bucket starts: `from ≤ start < to`. */
-export type CandleRequest = StoredRequest & { range: TimeRange; fill: Fill; coverage: PoolCoverage }
+export type CandleRequest = UsdRequest & { price: PriceKind; range: TimeRange; fill: Fill; coverage: PoolCoverage }
 
 /** Ascending. */
 export async function readCandles(
@@ -31,9 +35,17 @@ export function gridOf(range: TimeRange, interval: number): TimeRange {
 
 async function readTraded(source: CandleSource, request: CandleRequest, grid: TimeRange) {
   const { view, interval, limit, price } = request
-  const from = await activeSince(source.reader, view.listing, grid, interval, limit, price)
-  const { traded } = await readStoredCandles(source, request, { from, to: grid.to })
+  const from = await activeSince(source.reader, view.listing, grid, interval, limit, price === 'usd' ? 'spot' : price)
+  let { traded } = await readBuckets(source, request, { from, to: grid.to })
+  // Hours count swaps that have no price in dollars.
+  if (price === 'usd' && traded.length < limit && from > grid.from)
+    traded = (await readBuckets(source, request, grid)).traded
   return traded.filter((candle) => isCovered(request, candle)).slice(-limit)
+}
+
+function readBuckets(source: CandleSource, request: CandleRequest, window: TimeRange): Promise<StoredCandles> {
+  const { price } = request
+  return price === 'usd' ? source.usd(request, window) : readStoredCandles(source, { ...request, price }, window)
 }
 
 /**
@@ -46,7 +58,7 @@ async function readFilled(source: CandleSource, request: CandleRequest, grid: Ti
   const end = Math.min(grid.to, lastFilled + interval)
   let window = end <= grid.from ? grid : { from: Math.max(grid.from, end - limit * interval), to: grid.to }
   for (;;) {
-    const stored = await readStoredCandles(source, request, window)
+    const stored = await readBuckets(source, request, window)
     const traded = stored.traded.filter((candle) => isCovered(request, candle))
     const isFilledFromStart = traded[0]?.time !== window.from && window.from <= lastFilled
     const previous = isFilledFromStart ? await stored.closeBefore() : undefined

@@ -7,8 +7,8 @@ import type { TimeRange } from '../../query/time-range.ts'
 import type { Chunk } from '../cache/chunk.ts'
 import { listingKey } from '../model/listing.ts'
 import type { CandleView } from '../model/orientation.ts'
-import { type CandleRequest, readCandles } from './candles.ts'
-import type { CandleCache, CandleSource } from './stored-candles.ts'
+import { type CandleRequest, type CandleSource, readCandles } from './candles.ts'
+import type { CandleCache } from './stored-candles.ts'
 
 export type ClosedRows = {
   /** Rows of a range that no new block changes. The same array while nothing changes it. */
@@ -64,9 +64,9 @@ export function openClosedRows(source: CandleSource, maxBytes: number): ClosedRo
         return known.rows
       }
       const reads = recordReads(source.cache)
-      const rows = await readCandles({ reader: source.reader, cache: reads.cache }, request, now)
-      // Without filling, the start of a long range is searched for in ClickHouse.
-      if (request.fill === 'previous' && reads.isWhole()) keep(key, { rows, reads })
+      const rows = await readCandles({ ...source, cache: reads.cache }, request, now)
+      // Without filling, the start of a long range is searched for in ClickHouse; candles in dollars are not of the cache.
+      if (request.fill === 'previous' && request.price !== 'usd' && reads.isWhole()) keep(key, { rows, reads })
       return rows
     },
   }

@@ -1,7 +1,7 @@
 /** Buckets that were traded in: folded from cached chunks, or merged by ClickHouse where a range is too wide for the cache. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import { queryRows, readSql } from '../../lib/store.ts'
-import type { PriceKind } from '../../query/query.ts'
+import type { PairPrice } from '../../query/query.ts'
 import type { TimeRange } from '../../query/time-range.ts'
 import type { BucketCache } from '../cache/bucket-cache.ts'
 import { type Close, closeIn, foldRows } from '../cache/bucket-rows.ts'
@@ -13,10 +13,10 @@ const CANDLES = readSql(new URL('./candles.sql', import.meta.url))
 
 /** The part of the cache that candles are read from. */
 export type CandleCache = Pick<BucketCache, 'read' | 'closeBefore'>
-export type CandleSource = { reader: ClickHouseClient; cache: CandleCache }
+export type StoredSource = { reader: ClickHouseClient; cache: CandleCache }
 
 /** `interval` in seconds; `limit` rows are enough. */
-export type StoredRequest = { view: PairView; interval: number; limit: number; price: PriceKind; flow: boolean }
+export type StoredRequest = { view: PairView; interval: number; limit: number; price: PairPrice; flow: boolean }
 
 export type StoredCandles = {
   /** Ascending; the newest `limit` at least. */
@@ -26,7 +26,7 @@ export type StoredCandles = {
 }
 
 export async function readStoredCandles(
-  { reader, cache }: CandleSource,
+  { reader, cache }: StoredSource,
   request: StoredRequest,
   range: TimeRange,
 ): Promise<StoredCandles> {

@@ -16,5 +16,7 @@ WHERE network = {network:String}
   AND pool = {pool:String}
   AND t.time >= toDateTime({from:UInt32}, 'UTC')
   AND t.time < toDateTime({to:UInt32}, 'UTC')
+  AND ({least_units:UInt64} = 0
+    OR (t.amount_usd >= {least_usd:Decimal(18, 6)} AND abs(t.amount0) >= {least_units:UInt64} AND abs(t.amount1) >= {least_units:UInt64}))
 ORDER BY t.time DESC, t.block DESC, t.log_index DESC
 LIMIT {limit:UInt32}

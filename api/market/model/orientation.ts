@@ -7,9 +7,10 @@ import { type Side, sideOf } from '../../../ingest/model/tick.ts'
 import { powerOfTen } from '../../../ingest/pricing/price.ts'
 import { ratioToNumber } from '../../../ingest/pricing/ratio.ts'
 import { decimalNumber, decimalText } from '../../lib/decimal.ts'
-import type { PriceKind } from '../../query/query.ts'
+import type { PairPrice, PriceKind } from '../../query/query.ts'
 import { inverse } from './inverse.ts'
 import { type Listing, shownSymbol } from './listing.ts'
+import { microsOf, USD_DECIMALS, usdPrice } from './usd-price.ts'
 
 /** A pool and the direction of the query: `forward` is the pool's own order, token1 per token0. */
 export type PairView = { listing: Listing; forward: boolean }
@@ -72,7 +73,7 @@ export function viewPrice(forward: boolean, price: number): number {
   return forward ? price : 1 / price
 }
 
-export function viewCandle({ listing, forward }: PairView, bucket: FoldedCandle, kind: PriceKind): CandleView {
+export function viewCandle({ listing, forward }: PairView, bucket: FoldedCandle, kind: PairPrice): CandleView {
   const { bucket: time, open, high, low, close, trades } = bucket
   const { token0, token1 } = listing.pool
   const [base, quote] = forward ? [token0, token1] : [token1, token0]
@@ -83,10 +84,8 @@ export function viewCandle({ listing, forward }: PairView, bucket: FoldedCandle,
   return forward ? candle : inverse(candle)
 }
 
-const USD_DECIMALS = 6
-
 /** The direction and the kind of price of a view, and the decimals of its two tokens. */
-type FlowView = { forward: boolean; kind: PriceKind; base: number; quote: number }
+type FlowView = { forward: boolean; kind: PairPrice; base: number; quote: number }
 
 /** A buy of token0 is a sell of token1. A trade of 0 for 0 is executed at no price; with spot prices it is a buy, in either direction. */
 function viewFlow(
@@ -109,7 +108,8 @@ function viewFlow(
   }
 }
 
-function averagePrice(quote: bigint, quoteDecimals: number, base: bigint, baseDecimals: number): number | null {
+/** The quotient of raw amounts, rounded once; null where there is no base. */
+export function averagePrice(quote: bigint, quoteDecimals: number, base: bigint, baseDecimals: number): number | null {
   if (base === 0n) return null
   return quote === 0n ? 0 : ratioToNumber(quote * powerOfTen(baseDecimals), base * powerOfTen(quoteDecimals))
 }
@@ -156,20 +156,24 @@ export function viewTick(view: PairView, kind: PriceKind, stored: StoredTick): T
   const first = { raw: BigInt(stored.amount0), decimals: token0.decimals }
   const second = { raw: BigInt(stored.amount1), decimals: token1.decimals }
   const [base, quote] = view.forward ? [first, second] : [second, first]
-  const price = storedPrice(kind === 'spot' ? 'spotPrice' : 'price', {
-    amount0: first.raw,
-    amount1: second.raw,
-    sqrtPriceX96: BigInt(stored.sqrt_price),
-    scale: stored.scale,
-    ulps: BigInt(stored.ulps),
-  })
+  const poolPrice = () =>
+    storedPrice(kind === 'spot' ? 'spotPrice' : 'price', {
+      amount0: first.raw,
+      amount1: second.raw,
+      sqrtPriceX96: BigInt(stored.sqrt_price),
+      scale: stored.scale,
+      ulps: BigInt(stored.ulps),
+    })
   return {
     id: `0x${stored.transaction_hash}-${stored.log_index}`,
     time: stored.time,
     block: stored.block,
     logIndex: stored.log_index,
     sender: storedSender(stored.sender),
-    price: viewPrice(view.forward, price),
+    price:
+      kind === 'usd'
+        ? usdPrice(microsOf(stored.amount_usd), base.raw, base.decimals)
+        : viewPrice(view.forward, poolPrice()),
     side: sideOf({ amount0: base.raw, amount1: quote.raw }),
     amount0: decimalText(base.raw, base.decimals),
     amount1: decimalText(quote.raw, quote.decimals),

@@ -1,18 +1,18 @@
 /// <reference lib="dom" />
 /** The buttons over the chart: interval, kind of price, direction. */
 import { INTERVAL_RULE, parseInterval } from '../../../query/interval.ts'
-import type { PriceKind } from '../../../query/query.ts'
+import type { PairPrice } from '../../../query/query.ts'
 import { openButtonGroup, part } from './lib/dom.ts'
 
 export type Tools = {
-  show(interval: string, price: PriceKind): void
+  show(interval: string, price: PairPrice): void
   /** Marks the requested values. */
-  want(interval: string, price: PriceKind): void
+  want(interval: string, price: PairPrice): void
 }
 
 export function openTools(on: {
   interval(interval: string): void
-  price(price: PriceKind): void
+  price(price: PairPrice): void
   flip(): void
 }): Tools {
   const intervals = openButtonGroup(part('intervals', HTMLElement), choose)

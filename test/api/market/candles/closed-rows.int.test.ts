@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { BucketCache } from '../../../../api/market/cache/bucket-cache.ts'
 import { openClosedRows } from '../../../../api/market/candles/closed-rows.ts'
+import { openUsdCandles } from '../../../../api/market/candles/usd-candles.ts'
 import { NETWORKS } from '../../../../ingest/model/networks.ts'
 import { intercepted } from '../../../aggregator/statements.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../../support/clickhouse.ts'
@@ -22,7 +23,7 @@ describe.skipIf(withoutClickHouse)('kept rows', () => {
       return send()
     })
     const cache = new BucketCache(client, 10_000_000)
-    const rows = openClosedRows({ reader: client, cache }, 10_000_000)
+    const rows = openClosedRows({ reader: client, cache, usd: openUsdCandles(client, 0) }, 10_000_000)
     const view = {
       listing: { network: NETWORKS.ethereum, pool: POOLS.main, created: undefined, firstSeen: 0 },
       forward: true,

@@ -6,7 +6,7 @@ import type { z } from 'zod'
 import { NETWORKS } from '../../../../ingest/model/networks.ts'
 import type { Pool } from '../../../../ingest/model/pool.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../../support/clickhouse.ts'
-import { fillFolded, foldFlow, foldTicks, NO_TRADES, priced } from '../../../support/fold.ts'
+import { fillFolded, foldFlow, foldTicks, inDollars, NO_TRADES, priced } from '../../../support/fold.ts'
 import { sample } from '../../../support/sample.ts'
 import { seededOnServers } from '../../../support/seed.ts'
 import { addressOf, block, openStore, poolOf, tick } from '../../../support/store.ts'
@@ -65,12 +65,12 @@ describe.skipIf(withoutClickHouse)('candles and ticks', () => {
   }, async () => {
     const everything = new Map<string, Awaited<ReturnType<typeof allTicks>>>()
     for (const { query } of QUESTIONS)
-      for (const price of ['execution', 'spot'])
+      for (const price of ['execution', 'spot', 'usd'])
         everything.set(`${query}&price=${price}`, await allTicks(service, `${query}&price=${price}`))
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom(...QUESTIONS),
-        fc.constantFrom('execution', 'spot'),
+        fc.constantFrom('execution', 'spot', 'usd'),
         fc.constantFrom('previous', 'none'),
         interval,
         fc.integer({ min: START - 7_200, max: TIP + 7_200 }),
@@ -84,10 +84,10 @@ describe.skipIf(withoutClickHouse)('candles and ticks', () => {
             `/v0/candles?${query}&interval=${text}&${range}&limit=${limit}&fill=${fill}&price=${price}${withFlow ? '&include=flow' : ''}`,
           )
           const ticks = everything.get(`${query}&price=${price}`) ?? []
-          const folded = foldTicks(priced(ticks, price), seconds)
+          const folded = foldTicks(price === 'usd' ? inDollars(ticks) : priced(ticks, price), seconds)
           const rows = fill === 'none' ? folded : fillFolded(folded, seconds, TIP)
           const expected = rows.filter(({ time }) => Date.parse(time) / 1000 >= from && Date.parse(time) / 1000 < to)
-          const flows = foldFlow(priced(ticks, price), seconds)
+          const flows = foldFlow(priced(ticks, price), seconds, price)
           const flowOf = (time: string) => flows.get(time) ?? NO_TRADES
           const wanted = expected.slice(-limit).map((row) => ({ ...row, ...(withFlow && flowOf(row.time)) }))
           const Answer = withFlow ? CandlesWithFlow : Candles

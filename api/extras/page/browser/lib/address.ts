@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 /** The scene as a fragment of the page's address: a link to a pool opens that pool. Fragments are never sent. */
 import { parseInterval } from '../../../../query/interval.ts'
-import type { PriceKind } from '../../../../query/query.ts'
+import type { PairPrice } from '../../../../query/query.ts'
 
 export type PageAddress = {
   /** Direction of the price: first token in the second. */
@@ -9,7 +9,7 @@ export type PageAddress = {
   pool: string | undefined
   network: string | undefined
   interval: string
-  price: PriceKind
+  price: PairPrice
 }
 
 export function readAddress(): PageAddress {

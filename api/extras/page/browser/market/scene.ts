@@ -1,6 +1,6 @@
 /** A scene: one pool in one direction, with candles of one interval and kind of price. */
 
-import type { PriceKind } from '../../../../query/query.ts'
+import type { PairPrice } from '../../../../query/query.ts'
 import type { PoolBody } from '../lib/client.ts'
 
 export type ShownPool = {
@@ -16,7 +16,7 @@ export type Scene = {
   listing: ShownPool
   flipped: boolean
   interval: string
-  price: PriceKind
+  price: PairPrice
 }
 
 export function toListing(pool: PoolBody): ShownPool {
