@@ -388,7 +388,7 @@ describe.skipIf(withoutClickHouse)('the cache', () => {
   })
 
   test('cached answers are those of the tables, under writes, forks, restarts, repairs and rebuilds', {
-    timeout: 60_000 + STEPS * 60_000,
+    timeout: 60_000 + STEPS * 120_000,
   }, async () => {
     const random = randomOf(SEED)
     let chain: Chain = mine([], fullBlocks(FINAL, SEED))
