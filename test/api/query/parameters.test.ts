@@ -44,7 +44,7 @@ test('all bad parameters are told at once, each with its rule', () => {
       "interval": "must be a whole number and a unit (s, m, h or d), at most 1d in all: 45s, 7m, 4h, 1d",
       "limit": "must be a whole number from 1 to 100",
       "networks": "must be a comma-separated list of ethereum, arbitrum, polygon, base, optimism",
-      "price": "must be execution or spot",
+      "price": "must be execution, spot or usd",
       "symbol": "is required, or pool: ask for one of them",
       "to": "must not be empty",
     }
