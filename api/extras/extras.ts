@@ -1,14 +1,14 @@
-/** All of the interfaces beside the four operations: streams, depth, UDF, MCP, the page, the reference. */
+/** All of the interfaces beside the four operations: streams, depth, lists of pools, UDF, MCP, the page, the reference. */
 import type { OpenExtras } from '../http/extra.ts'
 import { openApi } from '../schema/openapi.ts'
+import { ADDED_APIS } from './added-api.ts'
 import { getDepth } from './depth/depth.ts'
-import { DEPTH_API } from './depth/operation.ts'
 import { getDocument, getReference, getText } from './docs/docs.ts'
 import { postMcp } from './mcp/post-mcp.ts'
 import { getPage } from './page/page.ts'
 import { openPageCode, type PageCode } from './page/page-code.ts'
-import { getPagePairs } from './page/page-pairs.ts'
 import { postPageCode } from './page/post-page-code.ts'
+import { getNewPools, getTopPools } from './pool-lists/pool-lists.ts'
 import { openFeeds } from './stream/feeds.ts'
 import { streamCandles, streamTicks } from './stream/streams.ts'
 import { asyncApi } from './topics/asyncapi.ts'
@@ -24,7 +24,8 @@ export type ExtrasOptions = {
 export function openExtras({ embedOrigins = [], pageCode }: ExtrasOptions = {}): OpenExtras {
   return ({ market, accounts, clock, report, identify, authenticate, addressOf }) => {
     const streaming = { market, addressOf, accounts, feeds: openFeeds(market, report), clock, report, open: new Map() }
-    const document = openApi(DEPTH_API)
+    const document = openApi(...ADDED_APIS)
+    const lists = { market, accounts, clock }
     const udf = Object.entries(udfRoutes(market, accounts, clock)).map(
       ([path, handler]) => [path, authenticate(handler)] as const,
     )
@@ -35,10 +36,11 @@ export function openExtras({ embedOrigins = [], pageCode }: ExtrasOptions = {}):
         '/v0/mcp': postMcp(identify, accounts, addressOf),
       },
       get: {
-        '/page/pairs': authenticate(getPagePairs(market, accounts)),
         ...getPage({ networks: market.networks, embedOrigins }),
         ...Object.fromEntries(udf),
         '/v0/depth': authenticate(getDepth(market, accounts)),
+        '/v0/pools/top': authenticate(getTopPools(lists)),
+        '/v0/pools/new': authenticate(getNewPools(lists)),
         '/v0/openapi.json': getDocument(document),
         '/v0/asyncapi.json': getDocument(asyncApi()),
         '/v0/docs': getReference(document, clock),

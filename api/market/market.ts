@@ -1,6 +1,5 @@
 /** The market as routes query it: candles, ticks, pools and pairs, each read top to bottom here. */
 import type { ClickHouseClient } from '@clickhouse/client'
-import type { Address } from 'viem'
 import type { WriteEvent } from '../../aggregator/candles/changes.ts'
 import { type Halt, readHalts } from '../../aggregator/ledger/halts.ts'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
@@ -23,9 +22,7 @@ import type { Listing } from './model/listing.ts'
 import type { CandleView, TickView } from './model/orientation.ts'
 import type { Tip } from './model/tip.ts'
 import { requireUsd } from './model/usd-price.ts'
-import { type MarketOverview, readOverview } from './pools/market-overview.ts'
-import { findNewPools } from './pools/new-pools.ts'
-import { type PairSummary, poolsOfToken, readFigures, summarizePairs } from './pools/pairs.ts'
+import { openPoolLists, type PoolLists } from './pools/pool-lists.ts'
 import type { MarketStore } from './pools/pool-state.ts'
 import { type RankedPool, readRankedPools } from './pools/ranked-pools.ts'
 import { type MarketSources, openSources } from './sources.ts'
@@ -59,12 +56,10 @@ export type Market = {
   pools(query: PoolQuery): Promise<PoolsAnswer>
   /** Finds the pool as `ticks` does without a range. */
   atTip(query: NamedMarket): Promise<PoolAtTip>
-  /** Pairs of trusted tokens, at most a minute old, and new pools, at most five. */
-  overview(): Promise<MarketOverview>
-  /** The pools of one token on all networks. */
-  pairsOf(token: Address): Promise<readonly PairSummary[]>
+  /** Throws `nothing_stored` as queries of these networks do. The lists are of all networks. */
+  lists(networks: readonly NetworkName[]): Promise<PoolLists>
   status(): Promise<readonly NetworkStatus[]>
-  /** Reads ahead for the first answers: the order of crowded pairs, the page's overview, pools that traded last. Rejects as they do. */
+  /** Reads ahead for the first answers: the order of crowded pairs, the overview, pools that traded last. Rejects as they do. */
   warm(): Promise<void>
   /** Tips and coverage; rejects where the store does not answer. */
   states(): Promise<NetworkStates>
@@ -74,9 +69,6 @@ export type Market = {
   listen(listener: StateListener): () => void
 }
 
-const OVERVIEW_FRESH_MS = 60_000
-/** The statement takes 2 s after 200,000 pools with dust in them were created in a week. */
-const NEW_POOLS_FRESH_MS = 300_000
 /** Holds the candles that charts of a thousand pools query. */
 const CACHE_BYTES = 256 * 2 ** 20
 
@@ -98,21 +90,9 @@ export function openMarket(options: {
   const names = networks.map((network) => network.name)
   const now = () => instantOf(clock())
   const halts = cachedValue(() => orUnavailable(() => readHalts(reader, names)), freshMs)
-  const newPools = cachedValue(
-    async () => {
-      const { store } = await sources.snapshot([])
-      return findNewPools(reader, store, wholeSecond(now()))
-    },
-    Math.min(300 * freshMs, NEW_POOLS_FRESH_MS),
-  )
-  const overview = cachedValue(
-    async () => {
-      // An empty store has an empty list: the page shows that nothing is stored.
-      const { store } = await sources.snapshot([])
-      return readOverview(reader, store, wholeSecond(now()), newPools.get())
-    },
-    Math.min(60 * freshMs, OVERVIEW_FRESH_MS),
-  )
+  // Of an empty store the lists are empty.
+  const open = async () => (await sources.snapshot([])).store
+  const lists = openPoolLists({ reader, open, now: () => wholeSecond(now()), freshMs })
 
   return {
     networks,
@@ -120,11 +100,9 @@ export function openMarket(options: {
     ticks: (query, from = 'memory') => answerTicks(sources, query, now(), from),
     pools: (query) => answerPools(sources, names, query, wholeSecond(now())),
     atTip: (query) => findAtTip(sources, query, now()),
-    overview: overview.get,
-    async pairsOf(token) {
-      const { store } = await sources.snapshot([])
-      const at = wholeSecond(now())
-      return summarizePairs(store, await readFigures(store, await poolsOfToken(store, token), at), at)
+    async lists(asked) {
+      await sources.snapshot(asked)
+      return lists
     },
     async status() {
       const [states, halted] = await Promise.all([sources.states(), halts.get()])
@@ -137,7 +115,7 @@ export function openMarket(options: {
     async warm() {
       const { store } = await sources.snapshot([])
       await orderListed(store)
-      await overview.get()
+      await lists.overview()
       await store.pools.warm()
     },
     states: sources.states,

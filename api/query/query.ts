@@ -45,7 +45,7 @@ const networks = field(`a comma-separated list of ${NETWORK_NAMES.join(', ')}`, 
   examples: ['ethereum', 'arbitrum,polygon'],
 })
 
-function limit(most: number, usual: number) {
+export function limit(most: number, usual: number) {
   const read = (text: string) => {
     const count = /^[0-9]{1,9}$/.test(text) ? Number(text) : 0
     return count >= 1 && count <= most ? count : undefined

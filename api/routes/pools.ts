@@ -31,7 +31,7 @@ export function getPools(market: Market, accounts: Accounts): AccountHandler {
 }
 
 /** `included` fields follow the others. */
-function toPool(state: RankedPool, included: readonly PoolAddition[] = []) {
+export function toPool(state: RankedPool, included: readonly PoolAddition[] = []) {
   const { network, pool } = state.listing
   return {
     id: pool.id,

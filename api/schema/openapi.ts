@@ -49,13 +49,12 @@ export type AddedApi = {
   examples: Examples
 }
 
-const NOTHING_ADDED: AddedApi = { operations: {}, schemas: {}, examples: {} }
-
-export function openApi(added = NOTHING_ADDED): OpenApi {
+export function openApi(...added: readonly AddedApi[]): OpenApi {
   const overview = readFileSync(new URL('./overview.md', import.meta.url), 'utf8')
   const recorded: Examples = JSON.parse(readFileSync(new URL('./examples.json', import.meta.url), 'utf8'))
-  const examples = { ...recorded, ...added.examples }
-  const plans = { ...OPERATIONS, ...added.operations }
+  const examples: Examples = Object.assign({}, recorded, ...added.map((one) => one.examples))
+  const plans: typeof OPERATIONS = Object.assign({}, OPERATIONS, ...added.map(({ operations }) => operations))
+  const schemas: AddedApi['schemas'] = Object.assign({}, SCHEMAS, ...added.map((one) => one.schemas), PROBLEM_SCHEMAS)
   const paths = Object.entries(plans).map(([path, plan]) => [path, { get: operation(plan, examples) }])
   return {
     openapi: '3.1.1',
@@ -69,7 +68,7 @@ export function openApi(added = NOTHING_ADDED): OpenApi {
     security: [{ key: [] }],
     paths: Object.fromEntries(paths),
     components: {
-      schemas: schemasOf({ ...SCHEMAS, ...added.schemas, ...PROBLEM_SCHEMAS }),
+      schemas: schemasOf(schemas),
       responses: {
         NotFound: problemResponse(404, ['not_found'], examples),
         MethodNotAllowed: problemResponse(405, ['method_not_allowed'], examples),

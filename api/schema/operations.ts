@@ -21,7 +21,8 @@ export type OperationPlan = {
 const ANY = ['bad_request', 'uri_too_long', 'headers_too_large', 'internal', 'store_unavailable', 'overloaded'] as const
 const KEYED = [...ANY, 'unauthorized', 'too_many_failures'] as const
 const PAID = [...KEYED, 'invalid_parameters', 'minute_credits_exceeded', 'month_credits_exceeded'] as const
-const STORED = [...PAID, 'nothing_stored'] as const
+/** Problems of an operation that reads what is stored of networks. */
+export const STORED = [...PAID, 'nothing_stored'] as const
 /** Problems of an operation that finds one pool by a symbol or an id. */
 export const SEARCHED = [...STORED, 'unknown_pool', 'unknown_symbol', 'no_pool'] as const
 const MARKET = [...SEARCHED, 'no_usd_price', 'too_many_streams', 'stream_ended'] as const

@@ -5,7 +5,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join, posix } from 'node:path'
-import { DEPTH_API } from '../../api/extras/depth/operation.ts'
+import { ADDED_APIS } from '../../api/extras/added-api.ts'
 import { referencePage } from '../../api/extras/docs/page.ts'
 import { openApi } from '../../api/schema/openapi.ts'
 import { commandLine, type Help, optionsOf } from '../process/help.ts'
@@ -30,7 +30,7 @@ const { repository, out = join(ROOT, 'dist/site') } = commandLine(HELP, () =>
 )
 const pages = join(FOLDER, 'pages')
 const titles = new Map<string, string>()
-const document = openApi(DEPTH_API)
+const document = openApi(...ADDED_APIS)
 await rm(pages, { recursive: true, force: true })
 await mkdir(join(pages, 'public/v0'), { recursive: true })
 for (const [path, page] of PAGES) {

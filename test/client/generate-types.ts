@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import openapiTypescript, { astToString } from 'openapi-typescript'
-import { DEPTH_API } from '../../api/extras/depth/operation.ts'
+import { ADDED_APIS } from '../../api/extras/added-api.ts'
 import { openApi } from '../../api/schema/openapi.ts'
 import { withoutArguments } from '../../infra/process/help.ts'
 
@@ -13,4 +13,4 @@ withoutArguments({
   usage: ['npm run client:types'],
   examples: ['npm run client:types'],
 })
-await writeFile(FILE, astToString(await openapiTypescript(JSON.stringify(openApi(DEPTH_API)))))
+await writeFile(FILE, astToString(await openapiTypescript(JSON.stringify(openApi(...ADDED_APIS)))))

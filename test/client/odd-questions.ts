@@ -34,7 +34,10 @@ const HEADERS = words(
   'If-None-Match If-Modified-Since If-Match Accept Accept-Encoding Accept-Language Range Origin Cache-Control Cookie X-Forwarded-For X-Forwarded-Host X-HTTP-Method-Override Content-Type Authorization Referer X-Request-Id Access-Control-Request-Method Expect',
 )
 const METHODS = words('HEAD OPTIONS POST PUT DELETE PATCH TRACE PROPFIND QUERY M-SEARCH')
-const ROUTES = [...words('/v0/candles /v0/ticks /v0/pools /v0/usage /v0/health'), ...ofExtras('/v0/depth')]
+const ROUTES = [
+  ...words('/v0/candles /v0/ticks /v0/pools /v0/usage /v0/health'),
+  ...ofExtras('/v0/depth', '/v0/pools/top', '/v0/pools/new'),
+]
 const ODD_ROUTES = words(
   '/page /page/ /v0 /V0/Candles/ /v0//candles /v0/candles/.. /v0/%63andles /v0/candles%00 /v0/% /v0/%ff /v0/candles;x=1 /__proto__ //v0/candles /v0/../v0/usage *',
 )

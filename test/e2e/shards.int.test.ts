@@ -300,7 +300,8 @@ const QUESTIONS = [
   `/v0/ticks?symbol=WETH-USDC&limit=1000`,
   `/v0/ticks?pool=${PAIRS.side.id}&from=${at(0)}&to=${at(100)}`,
   ...['WETH-USDC', 'ETH-DAI', 'WBTC-WETH', 'PEPE-WETH'].map((symbol) => `/v0/pools?symbol=${symbol}`),
-  '/page/pairs',
+  '/v0/pools/top?per=pair',
+  '/v0/pools/new',
   '/v0/health',
 ]
 

@@ -6,7 +6,7 @@ import { ROOT } from './files.ts'
 export const HAS_EXTRAS = existsSync(join(ROOT, 'api/extras'))
 
 /** Operations of the extras in the API document. */
-export const ADDED_API = HAS_EXTRAS ? (await import('../../api/extras/depth/operation.ts')).DEPTH_API : undefined
+export const ADDED_APIS = HAS_EXTRAS ? (await import('../../api/extras/added-api.ts')).ADDED_APIS : []
 
 /** Options of a core test that asks an interface of the extras. */
 export const withExtras = { skip: !HAS_EXTRAS }

@@ -13,6 +13,8 @@ import { parametersOf } from '../../query/parameters.ts'
 import type { CandleQuery } from '../../query/query.ts'
 import { instantOf } from '../../query/time.ts'
 import { tokenFile, usualPair } from '../page/tokens.ts'
+import { sorted } from '../pool-lists/order.ts'
+import { pairRows, symbolsOf } from '../pool-lists/rows.ts'
 import {
   readUdfHistory,
   readUdfSearch,
@@ -149,13 +151,15 @@ function digitsOf(price: number): number {
 async function search(market: Market, query: string, limit: number) {
   const wanted = query.trim().toLowerCase()
   const { tokens } = tokenFile(market.networks)
-  const { pairs } = await market.overview()
-  return pairs
-    .flatMap(({ symbols: [one, other], network, pool }) => {
+  const { listed } = await (await market.lists([])).overview()
+  return sorted(pairRows(listed), { sort: 'volume', per: 'pair', changeOver: '24h' })
+    .flatMap(({ row: { lead } }) => {
+      const { network, pool } = lead.listing
+      const [one, other] = symbolsOf(lead.listing)
       const usual = usualPair(one, other, tokens)
       const inverse = usual === `${one}-${other}` ? `${other}-${one}` : `${one}-${other}`
       const symbol = [usual, inverse].find((name) => isCalled(name, wanted))
-      return symbol === undefined ? [] : [{ symbol, network, pool }]
+      return symbol === undefined ? [] : [{ symbol, network: network.name, pool: pool.id }]
     })
     .slice(0, limit)
     .map(({ symbol, network, pool }) => ({

@@ -1,4 +1,4 @@
--- The newest pools that hold a minimum of trusted tokens. Creating a pool costs nothing, so that their number says nothing.
+-- The newest pools of each network that hold a minimum of trusted tokens. Creating a pool costs nothing, so that their number says nothing.
 -- Held are mints and burns as in held.sql: in range at the last price, weighted by time over the day that ends at `end`.
 -- The arrays run alongside each other: a trusted token as `network:address`, and its dollars a raw unit.
 WITH
@@ -81,4 +81,4 @@ WHERE root_lower <= root AND root < root_upper
 GROUP BY network, pool
 HAVING held_usd >= {min_usd:Float64}
 ORDER BY any(first_seen) DESC
-LIMIT {limit:UInt32}
+LIMIT {limit:UInt32} BY network

@@ -1,4 +1,4 @@
-/** The pools of the last week that the page lists as new: one token is trusted, and the pool holds a minimum of it. */
+/** The pools of the last week that are listed as new: one token is trusted, and the pool holds a minimum of it. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Address } from 'viem'
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
@@ -12,11 +12,12 @@ export type NewPoolId = { network: NetworkName; pool: PoolId }
 const NEW_POOLS = readSql(new URL('./new-pools.sql', import.meta.url))
 const NATIVE_DECIMALS = 18
 const NEW_SECONDS = 7 * 86_400
-const MAX_NEW_POOLS = 20
-/** On average over the last day: to push another pool off the list, this has to stay in each of 20 pools. */
+/** On each network, so that none pushes the pools of another one off the list. */
+const MAX_NEW_POOLS = 100
+/** On average over the last day: to push another pool off the list, this has to stay in each of 100 pools. */
 const MIN_HELD_USD = 10_000
 
-/** Newest first. */
+/** The newest of each network. */
 export async function findNewPools(
   reader: ClickHouseClient,
   store: PoolStore,

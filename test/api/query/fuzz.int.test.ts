@@ -8,7 +8,7 @@ import { conformityTo, type Seen } from '../../client/conformity.ts'
 import { ODD_BYTES, oddQuestions, type Question } from '../../client/odd-questions.ts'
 import { sendRaw } from '../../client/raw.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
-import { ADDED_API } from '../../support/extras.ts'
+import { ADDED_APIS } from '../../support/extras.ts'
 import { sample } from '../../support/sample.ts'
 import { seededOnServers } from '../../support/seed.ts'
 import { ARBITRUM_POOLS, NETWORKS_SERVED, POOLS, storeScenario, TIP } from '../scenario.ts'
@@ -20,7 +20,7 @@ const BATCH = 105
 /** Answers link to the host that was asked, which is not the one inside. */
 const HOST = 'candlepool.example'
 
-const conformity = conformityTo(openApi(ADDED_API))
+const conformity = conformityTo(openApi(...ADDED_APIS))
 /** Traces of internals: SQL, stacks, files, hosts, libraries. */
 const INTERNAL =
   /\bSELECT\b|\bFROM [a-z_]+\b|\.(?:ts|mjs|js|sql)\b|node_modules|\bat \S+:\d+:\d+|\/(?:home|root|tmp|usr|var)\/|127\.0\.0\.1|ECONN|clickhouse|DB::|zod/

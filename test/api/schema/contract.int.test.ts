@@ -7,7 +7,7 @@ import { createClient } from '../../client/client.ts'
 import { conformityTo } from '../../client/conformity.ts'
 import { sendRaw } from '../../client/raw.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
-import { ADDED_API, ofExtras, withExtras } from '../../support/extras.ts'
+import { ADDED_APIS, ofExtras, withExtras } from '../../support/extras.ts'
 import { ARBITRUM_POOLS, NETWORKS_SERVED, POOLS, storeScenario, TIP } from '../scenario.ts'
 import { type Service, startService } from '../service.ts'
 
@@ -17,12 +17,14 @@ const GOOD: Readonly<Record<string, string>> = {
   '/v0/pools': '?symbol=ETH-USDC',
   '/v0/ticks': `?pool=${POOLS.v4.id}&from=2024-01-05`,
   '/v0/depth': `?pool=${POOLS.v4.id}`,
+  '/v0/pools/top': '?per=pair',
+  '/v0/pools/new': '?maxAge=12h',
   '/v0/usage': '',
   '/v0/health': '',
 }
 const UNKNOWN = [`pool=${ARBITRUM_POOLS.dai.id}&networks=ethereum`, 'symbol=NOPE-WETH', 'symbol=WBTC-USDC']
 
-const document = openApi(ADDED_API)
+const document = openApi(...ADDED_APIS)
 const conformity = conformityTo(document)
 const paths = Object.keys(document.paths)
 const keyed = paths.filter((path) => document.paths[path]?.get.security === undefined)

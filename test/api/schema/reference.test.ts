@@ -3,7 +3,7 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { DEPTH_API } from '../../../api/extras/depth/operation.ts'
+import { ADDED_APIS } from '../../../api/extras/added-api.ts'
 import { referencePage } from '../../../api/extras/docs/page.ts'
 import { escapeHtml } from '../../../api/extras/docs/prose.ts'
 import { PROBLEMS, Problem } from '../../../api/lib/problem.ts'
@@ -12,7 +12,7 @@ import { openApi, type Schema } from '../../../api/schema/openapi.ts'
 import { pythonModels } from '../../client/generate-python.ts'
 import { seeded } from '../../support/seed.ts'
 
-const document = openApi(DEPTH_API)
+const document = openApi(...ADDED_APIS)
 const NOW = new Date('2026-07-31T12:00:00Z')
 const page = referencePage(document, NOW)
 

@@ -1,15 +1,14 @@
 /** The pairs to choose from: in the search field, and in the table of all pairs. */
 import type { TokenFile } from '../tokens.ts'
-import type { QueryApi } from './lib/client.ts'
 import { openOverview } from './market/overview.ts'
 import { openPicker, type Picker } from './market/picker.ts'
-import { type Offers, openOffers } from './offers.ts'
+import { type OfferSource, type Offers, openOffers } from './offers.ts'
 
 export type Choice = Pick<Picker, 'show'> & Pick<Offers, 'firstPair'>
 
 export function openChoice(on: {
   /** Undefined without a key. */
-  ask(): QueryApi | undefined
+  source(): OfferSource | undefined
   /** Aborts where the key is left. */
   signal(): AbortSignal
   tokens: TokenFile
@@ -17,19 +16,19 @@ export function openChoice(on: {
   pair(pair: string): void
   pool(id: string, network?: string): void
 }): Choice {
-  const renew = () => offers.renew(on.signal())
   const picker = openPicker({
     pair: on.pair,
     pool: on.pool,
-    open: renew,
-    token: (token) => offers.pairsOf({ token }, on.signal()).catch(() => []),
+    open: () => offers.renew('pairs', on.signal()),
+    token: (token) => offers.poolsOf(token, on.signal()).catch(() => []),
   })
   const overview = openOverview({
     choose: ({ pair, pool }) => (pool === undefined ? on.pair(pair) : on.pool(pool.id, pool.network)),
-    renew,
+    open: () => offers.renew('all', on.signal()),
+    keep: () => offers.keep(on.signal()),
   })
   const offers = openOffers({
-    ask: on.ask,
+    source: on.source,
     tokens: on.tokens,
     note: on.note,
     offer(suggestions, newest) {

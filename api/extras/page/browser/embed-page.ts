@@ -113,7 +113,8 @@ class EmbedPage {
     this.#name(place.pair ?? 'Candlepool', fragmentOf(place))
     showState('loading')
     const note = (text: string) => panel.note(text)
-    const offers = openOffers({ ask: () => ask, tokens: this.#tokens, offer: () => undefined, note })
+    const budget = openCreditBudget(ask)
+    const offers = openOffers({ source: () => ({ ask, budget }), tokens: this.#tokens, offer: () => undefined, note })
     const find = () => findPlace(ask, place, this.#tokens, offers.firstPair, signal)
     const found = await persist(find, signal, () => panel.note(NOT_YET))
     const { interval, price } = place
@@ -122,7 +123,7 @@ class EmbedPage {
       {
         ask,
         stream,
-        budget: openCreditBudget(ask),
+        budget,
         parts: 'chart',
         screen: panel,
         on: {

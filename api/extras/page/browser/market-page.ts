@@ -58,7 +58,7 @@ class MarketPage {
     })
     this.#screen = openScreen(() => this.#older())
     this.#choice = openChoice({
-      ask: () => this.#session?.ask,
+      source: () => this.#session,
       signal: () => this.#leaving.signal,
       tokens,
       note: (text) => this.#screen.note(text),

@@ -32,7 +32,7 @@ export type Watched = {
   requests: Request[]
   /** Console errors, violations of the policy, and exceptions. */
   complaints: string[]
-  /** The questions asked since the last call, without `/v0/usage`. */
+  /** The questions asked since the last call, without `/v0/usage` and the lists of pools. */
   questions(): URL[]
 }
 
@@ -87,7 +87,7 @@ export async function openTab(
       seen = requests.length
       return fresh
         .map((request) => new URL(request.url()))
-        .filter(({ pathname }) => pathname.startsWith('/v0/') && pathname !== '/v0/usage')
+        .filter(({ pathname }) => /^\/v0\/(?!usage$|pools\/)/.test(pathname))
     },
   }
 }

@@ -9,7 +9,7 @@ import {
   sidesOf,
 } from '../../../../api/extras/page/browser/chart/candles.ts'
 import { firstView } from '../../../../api/extras/page/browser/chart/view.ts'
-import type { PairRow } from '../../../../api/extras/page/browser/lib/client.ts'
+import type { ListedPoolRow } from '../../../../api/extras/page/browser/lib/client.ts'
 import { edits } from '../../../../api/extras/page/browser/lib/edits.ts'
 import {
   amountText,
@@ -35,20 +35,26 @@ const file = tokenFile(Object.values(NETWORKS))
 const USDC = { symbol: 'USDC', name: 'USD Coin', address: '0xa0b8', decimals: 6 } as const
 const WETH = { symbol: 'WETH', name: 'Wrapped Ether', address: '0xc02a', decimals: 18 } as const
 const WBTC = { symbol: 'WBTC', name: 'Wrapped BTC', address: '0x2260', decimals: 8 } as const
-const row = (symbols: readonly [string, string], both: PairRow['tokens'], more: Partial<PairRow> = {}): PairRow => ({
-  symbols,
-  tokens: both,
+const sums = { volumeUSD24h: '1', totalValueLockedUSD: '2', heldUSD24h: '2', buys24h: 3, sells24h: 5 } as const
+const row = (
+  symbols: readonly [string, string],
+  [token0, token1]: readonly [ListedPoolRow['token0'], ListedPoolRow['token1']],
+  more: Partial<ListedPoolRow> = {},
+): ListedPoolRow => ({
+  id: `0x${symbols.join('')}`,
   network: 'ethereum',
-  pool: `0x${symbols.join('')}`,
-  isListed: true,
+  protocolVersion: 'dex-v3',
+  ...{ feeTier: '500', liquidity: '1', sqrtPrice: '1', volumeUSD: '1', txCount: '8' },
+  token0,
+  token1,
   price: 0.0005,
-  change: 0.25,
+  change24h: 0.25,
   change1h: 0.25,
-  change5m: undefined,
-  volumeUsd: 1,
-  valueUsd: 2,
-  buys: 3,
-  sells: 5,
+  change5m: null,
+  ...sums,
+  ...{ firstSeen: '2024-01-05T00:00:00Z', venue: 'uniswap', hooks: null, hookDeltas: false },
+  symbol: symbols.join('-'),
+  isTrusted: true,
   ...more,
 })
 const suggestions = suggestionsOf(
@@ -86,9 +92,23 @@ describe('suggestions', () => {
   })
 
   test('name the pool where the symbols are not of trusted tokens', () => {
-    const [one] = suggestionsOf([row(['PEPE', 'ETH'], [WBTC, WETH], { isListed: false, pool: '0x5' })], file.tokens)
+    const [one] = suggestionsOf([row(['PEPE', 'ETH'], [WBTC, WETH], { isTrusted: false, id: '0x5' })], file.tokens)
     expect(one?.pool).toEqual({ id: '0x5', network: 'ethereum' })
     expect(suggestions[0]?.pool).toBeUndefined()
+  })
+
+  test('have both symbols of a pair whose symbols contain hyphens', () => {
+    const odd = { ...WBTC, symbol: 'A-ETH-' }
+    const pairOf = (...args: Parameters<typeof row>) => suggestionsOf([row(...args)], file.tokens)[0]?.terms.slice(0, 2)
+    expect(pairOf(['A-ETH-', 'ETH'], [odd, WETH])).toEqual(['A-ETH-', 'ETH'])
+    expect(pairOf(['ETH', 'A-ETH-'], [WETH, odd])?.[0]).toBe('ETH')
+    expect(suggestionsOf([row(['ETH', 'A-ETH-'], [WETH, odd])], file.tokens)[0]?.pair).toBe('A-ETH--ETH')
+  })
+
+  test('have the sums of a pair where the row is of a pair', () => {
+    const pair = { ...sums, pools: 2, volumeUSD24h: '10', buys24h: 30, sells24h: null }
+    const [one] = suggestionsOf([row(['WBTC', 'ETH'], [WBTC, WETH], { pair })], file.tokens)
+    expect(one).toMatchObject({ volumeUsd: 10, valueUsd: 2, buys: 30, sells: undefined })
   })
 
   test('are found as people write pairs, by names and by addresses', () => {

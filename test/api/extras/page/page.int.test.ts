@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { amountText, decimalsOf, priceText } from '../../../../api/extras/page/browser/lib/format.ts'
-import type { PairsBody } from '../../../../api/extras/page/page-pairs.ts'
+import type { PoolListBody } from '../../../../api/extras/pool-lists/operation.ts'
 import { candleColumns } from '../../../../api/market/answer-rows.ts'
 import { NETWORKS } from '../../../../ingest/model/networks.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../../support/clickhouse.ts'
@@ -239,22 +239,22 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     const table = (await rows.all()).map((row) => row.locator('th, td').allTextContents())
     const [first, ...more] = await Promise.all(table)
     expect(first?.[0]).toBe('ETH-USDC')
-    const answer = await tab.requests.findLast((it) => it.url().includes('/page/pairs'))?.response()
-    const body: PairsBody = await answer?.json()
+    const answer = await tab.requests.findLast((it) => it.url().includes('/pools/top'))?.response()
+    const body: PoolListBody = await answer?.json()
     const [main] = body.data
-    const percent = (change = Number.NaN) => `${(-100 * change) / (1 + change)}`.replace(/^(?!-)/, '+').slice(0, 4)
+    const percent = (change: number) => `${(-100 * change) / (1 + change)}`.replace(/^(?!-)/, '+').slice(0, 4)
     expect(first?.slice(2, 5).map((text) => text.replace('−', '-').slice(0, 4))).toEqual(
-      [main?.change5m, main?.change1h, main?.change].map((change) => (change === undefined ? '–' : percent(change))),
+      [main?.change5m, main?.change1h, main?.change24h].map((change) => (change == null ? '–' : percent(change))),
     )
     expect(more.map(([pair]) => pair)).toEqual(['WBTC-ETH'])
     // On chain the pool is USDC-WETH: its sells are purchases of ether.
-    const count = (sides?: number) => sides?.toLocaleString('en')
-    expect(main?.buys).toBeGreaterThan(100)
-    expect(first?.slice(5, 7)).toEqual([count(main?.sells), count(main?.buys)])
+    const count = (sides?: number | null) => sides?.toLocaleString('en')
+    expect(main?.pair?.buys24h).toBeGreaterThan(100)
+    expect(first?.slice(5, 7)).toEqual([count(main?.pair?.sells24h), count(main?.pair?.buys24h)])
     await page.locator('#overview-rows button', { hasText: 'WBTC-ETH' }).click()
     await page.getByText('No trade yet', { exact: true }).waitFor()
     expect(page.url()).toContain(POOLS.silent.id)
-    expect(tab.requests.slice(before).filter((it) => it.url().includes('/page/pairs')).length).toBeLessThan(2)
+    expect(tab.requests.slice(before).filter((it) => it.url().includes('/pools/top')).length).toBeLessThan(2)
   })
 
   async function minuteOf(time: string) {

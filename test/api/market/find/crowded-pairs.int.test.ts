@@ -142,8 +142,10 @@ describe.skipIf(withoutClickHouse)('a pair with thousands of pools that hold not
       '/v0/pools?symbol=PEPE-WETH',
       `/v0/candles?symbol=PEPE-WETH&pool=${pepe.id}&${RANGE}`,
       ...ofExtras(
-        '/page/pairs',
-        `/page/pairs?token=${WETH.address}`,
+        '/v0/pools/top',
+        '/v0/pools/new',
+        `/v0/pools/top?token=${WETH.address}`,
+        `/v0/pools/top?token=${pepe.token0.address}`,
         '/v0/udf/search?query=eth',
         '/v0/udf/symbols?symbol=WETH-USDC',
       ),
@@ -202,7 +204,7 @@ describe.skipIf(withoutClickHouse)('a pair with thousands of pools that hold not
     for (const symbol of ['WETH-USDC', 'ETH-USDC', 'usdc-eth'])
       expect(await leadOf(service, `/v0/candles?symbol=${symbol}&${RANGE}`)).toBe(main.id)
     expect((await service.get('/v0/pools?symbol=WETH-USDC')).status).toBe(200)
-    if (HAS_EXTRAS) expect((await service.get('/page/pairs')).status).toBe(200)
+    if (HAS_EXTRAS) expect((await service.get('/v0/pools/top')).status).toBe(200)
     expect(orders).toBe(read)
   })
 

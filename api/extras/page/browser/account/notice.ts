@@ -13,7 +13,7 @@ export async function showNotice(refusal: Refusal, signal: AbortSignal): Promise
   const until = new Date(Date.now() + refusal.waitMs)
   part('notice-text', HTMLElement).textContent = textOf(refusal, until)
   // An earlier attempt is useless where credits are used up; an invalid request stays invalid.
-  retry.hidden = refusal.kind !== 'away'
+  retry.hidden = refusal.kind !== 'away' && refusal.kind !== 'empty'
   notice.dataset['kind'] = refusal.kind
   notice.hidden = false
   const done = new AbortController()
@@ -37,6 +37,7 @@ function textOf({ kind, message }: Refusal, until: Date): string {
     return `The credits of this minute are used up. They come back at ${clockText(until)} ${zoneName(until)}.`
   if (kind === 'month-credits')
     return `The credits of this month are used up. They come back on ${timeText(until.getTime() / 1_000, 60)} ${zoneName(until)}.`
-  if (kind === 'away') return `${message} The next try is at ${clockText(until)} ${zoneName(until)}.`
+  if (kind === 'away' || kind === 'empty')
+    return `${message} The next try is at ${clockText(until)} ${zoneName(until)}.`
   return message
 }

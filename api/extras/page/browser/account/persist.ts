@@ -26,4 +26,4 @@ export async function persist<T>(
   }
 }
 
-const PASSING = ['minute-credits', 'month-credits', 'away'] as const
+const PASSING = ['minute-credits', 'month-credits', 'away', 'empty'] as const

@@ -4,7 +4,7 @@ import type { z } from 'zod'
 import type { ProblemBody } from '../../../../lib/problem.ts'
 import type { SCHEMAS } from '../../../../schema/answers.ts'
 import { eventsOf, type StreamEvent } from '../../../clients/typescript/src/stream.ts'
-import type { PairsBody } from '../../page-pairs.ts'
+import type { PoolListBody } from '../../../pool-lists/operation.ts'
 import { type Refusal, refusalOf, unreachable } from './refusal.ts'
 import { untilVisible } from './wait.ts'
 
@@ -15,10 +15,10 @@ export type Bodies = {
   ticks: Body<'Ticks'>
   pools: Body<'Pools'>
   usage: Body<'Usage'>
-  pairs: PairsBody
+  'pools/top': PoolListBody
+  'pools/new': PoolListBody
 }
-export type PairRow = PairsBody['data'][number]
-export type NewPoolRow = NonNullable<PairsBody['newest']>[number]
+export type ListedPoolRow = PoolListBody['data'][number]
 export type PoolBody = Bodies['pools']['data'][number]
 export type CreditUsage = Bodies['usage']['credits']
 
@@ -112,7 +112,7 @@ export function openClient(key: string): { ask: QueryApi; stream: StreamApi } {
     headers: Readonly<Record<string, string>> = {},
   ): Promise<Response> {
     const search = new URLSearchParams(query).toString()
-    return fetch(`${what === 'pairs' ? '/page' : '/v0'}/${what}${search === '' ? '' : `?${search}`}`, {
+    return fetch(`/v0/${what}${search === '' ? '' : `?${search}`}`, {
       headers: { 'X-API-KEY': key, ...headers },
       credentials: 'omit',
       redirect: 'error',

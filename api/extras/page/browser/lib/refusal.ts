@@ -9,6 +9,8 @@ export type RefusalKind =
   | 'month-credits'
   /** The service or its store does not answer. */
   | 'away'
+  /** Nothing is stored yet. */
+  | 'empty'
   /** An invalid request, or an unknown pool or pair. */
   | 'question'
 
@@ -32,6 +34,7 @@ const KINDS: Readonly<Record<string, RefusalKind>> = {
   too_many_failures: 'failures',
   minute_credits_exceeded: 'minute-credits',
   month_credits_exceeded: 'month-credits',
+  nothing_stored: 'empty',
   store_unavailable: 'away',
   overloaded: 'away',
   internal: 'away',

@@ -1,14 +1,20 @@
 /// <reference lib="dom" />
-/** All pairs as a table, by volume, and new pools as another: read again each minute while it is open, at no cost. */
+/** All pairs as a table, by volume, and new pools as another: read again while it is open. */
 import { make, part } from '../lib/dom.ts'
 import { changeText, decimalsOf, dollarText, priceText, timeText, title } from '../lib/format.ts'
 import type { NewSuggestion, Suggestion } from './suggestions.ts'
 
-const RENEW_MS = 60_000
+const LOOK_MS = 5_000
 
 export type Overview = { offer(suggestions: readonly Suggestion[], newest: readonly NewSuggestion[]): void }
 
-export function openOverview(on: { choose(suggestion: Suggestion): void; renew(): void }): Overview {
+export function openOverview(on: {
+  choose(suggestion: Suggestion): void
+  /** The reader opened it. */
+  open(): void
+  /** It is open: checks whether its rows are to be read again. */
+  keep(): void
+}): Overview {
   const details = part('overview', HTMLDetailsElement)
   let offered: readonly Suggestion[] = []
   let created: readonly NewSuggestion[] = []
@@ -21,11 +27,11 @@ export function openOverview(on: { choose(suggestion: Suggestion): void; renew()
   }
   details.addEventListener('toggle', () => {
     show()
-    if (details.open) on.renew()
+    if (details.open) on.open()
   })
   setInterval(() => {
-    if (details.open && !document.hidden) on.renew()
-  }, RENEW_MS)
+    if (details.open && !document.hidden) on.keep()
+  }, LOOK_MS)
   return {
     offer(suggestions, newest) {
       offered = suggestions

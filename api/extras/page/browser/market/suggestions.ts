@@ -1,6 +1,6 @@
 /** Pairs to choose from: pairs with pools, as the service lists them, in their usual direction. */
 import { type ListedToken, usualPair } from '../../tokens.ts'
-import type { NewPoolRow, PairRow } from '../lib/client.ts'
+import type { ListedPoolRow } from '../lib/client.ts'
 import { edits } from '../lib/edits.ts'
 import { namesOf } from './orientation.ts'
 
@@ -26,30 +26,40 @@ export type Suggestion = {
   addresses: readonly string[]
 }
 
-/** In order of arrival, which is by volume. */
-export function suggestionsOf(rows: readonly PairRow[], tokens: readonly ListedToken[]): readonly Suggestion[] {
-  return rows.map(({ symbols, tokens: both, network, pool, isListed, price, volumeUsd, valueUsd, ...more }) => {
+/** In order of arrival, which is by volume. A row of a pair has the sums of its pools. */
+export function suggestionsOf(rows: readonly ListedPoolRow[], tokens: readonly ListedToken[]): readonly Suggestion[] {
+  return rows.map((row) => {
+    const symbols = symbolsOf(row)
+    const both = [row.token0, row.token1] as const
     const [one, other] = symbols
     const pair = usualPair(one, other, tokens)
     const isFlipped = pair !== `${one}-${other}`
-    const turned = (change: number | undefined) => (change !== undefined && isFlipped ? 1 / (1 + change) - 1 : change)
+    const turned = (change: number | null) => (change === null ? undefined : isFlipped ? 1 / (1 + change) - 1 : change)
     const [base, quote] = isFlipped ? both.toReversed() : both
+    const { buys24h, sells24h, volumeUSD24h, totalValueLockedUSD } = row.pair ?? row
+    const price = row.price ?? undefined
     return {
       pair,
       names: `${base?.name} in ${quote?.name}`,
-      pool: isListed ? undefined : { id: pool, network },
+      pool: row.isTrusted ? undefined : { id: row.id, network: row.network },
       price: price !== undefined && isFlipped ? 1 / price : price,
-      change: turned(more.change),
-      change1h: turned(more.change1h),
-      change5m: turned(more.change5m),
-      volumeUsd,
-      valueUsd,
-      buys: isFlipped ? more.sells : more.buys,
-      sells: isFlipped ? more.buys : more.sells,
+      change: turned(row.change24h),
+      change1h: turned(row.change1h),
+      change5m: turned(row.change5m),
+      volumeUsd: Number(volumeUSD24h),
+      valueUsd: Number(totalValueLockedUSD),
+      buys: (isFlipped ? sells24h : buys24h) ?? undefined,
+      sells: (isFlipped ? buys24h : sells24h) ?? undefined,
       terms: termsOf(symbols, both),
-      addresses: [pool, ...both.map(({ address }) => address)].map((text) => text.toUpperCase()),
+      addresses: [row.id, ...both.map(({ address }) => address)].map((text) => text.toUpperCase()),
     }
   })
+}
+
+/** A symbol may contain hyphens. Where the first one is not that of its token, it is the native currency's, which contains none. */
+function symbolsOf({ symbol, token0 }: ListedPoolRow): readonly [string, string] {
+  const cut = symbol.startsWith(`${token0.symbol}-`) ? token0.symbol.length : symbol.indexOf('-')
+  return [symbol.slice(0, cut), symbol.slice(cut + 1)]
 }
 
 /** A pool of the last week. */
@@ -57,19 +67,19 @@ export type NewSuggestion = Suggestion & { pool: { id: string; network: string }
 
 /** Each names its pool, also where others have the same symbols. */
 export function newSuggestionsOf(
-  rows: readonly NewPoolRow[],
+  rows: readonly ListedPoolRow[],
   tokens: readonly ListedToken[],
 ): readonly NewSuggestion[] {
   return rows.flatMap((row) =>
     suggestionsOf([row], tokens).map((one) => ({
       ...one,
-      pool: { id: row.pool, network: row.network },
-      firstSeen: row.firstSeen,
+      pool: { id: row.id, network: row.network },
+      firstSeen: Date.parse(row.firstSeen) / 1_000,
     })),
   )
 }
 
-function termsOf(symbols: readonly [string, string], both: PairRow['tokens']): readonly string[] {
+function termsOf(symbols: readonly [string, string], both: readonly ListedPoolRow['token0'][]): readonly string[] {
   const [ones, others] = [namesOf(symbols[0]), namesOf(symbols[1])]
   const joined = ones.flatMap((one) => others.flatMap((other) => [one + other, other + one]))
   const names = both.flatMap(({ symbol, name }) => [symbol, ...name.split(' ')])

@@ -1,4 +1,4 @@
-/** The page's overview where the store stops answering: each of its reads fails, and no rejection is left unhandled, which would end the process. */
+/** Lists of pools where the store stops answering: each of its reads fails, and no rejection is left unhandled, which would end the process. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Market, openMarket } from '../../../../api/market/market.ts'
 import { NETWORKS } from '../../../../ingest/model/networks.ts'
@@ -7,7 +7,7 @@ import { startProxy, type TcpProxy } from '../../../support/proxy.ts'
 import { until } from '../../../support/until.ts'
 import { POOLS, storeScenario, TIP } from '../../scenario.ts'
 
-describe.skipIf(withoutClickHouse)('the overview', () => {
+describe.skipIf(withoutClickHouse)('the lists of pools', () => {
   let database: TestDatabase
   let proxy: TcpProxy
   let market: Market
@@ -26,14 +26,15 @@ describe.skipIf(withoutClickHouse)('the overview', () => {
     await database?.drop()
   })
 
-  test('is refused while the store does not answer, and is answered afterwards', async () => {
-    // What a query reads first is known, so that the reads of the overview itself fail.
+  test('are refused while the store does not answer, and are answered afterwards', async () => {
+    // What a query reads first is known, so that the reads of the list itself fail.
     await market.pools({ pool: POOLS.main.id })
+    const lists = await market.lists([])
     await proxy.goAway()
-    await expect(market.overview()).rejects.toMatchObject({ code: 'store_unavailable' })
+    await expect(lists.overview()).rejects.toMatchObject({ code: 'store_unavailable' })
     await proxy.comeBack()
     // A connection that was cut may not be known to be closed yet.
-    const overview = await until(() => market.overview().catch(() => undefined), 'the store answers again')
-    expect(overview.pairs.length).toBeGreaterThan(0)
+    const overview = await until(() => lists.overview().catch(() => undefined), 'the store answers again')
+    expect(overview.listed.length).toBeGreaterThan(0)
   })
 })
