@@ -1,7 +1,7 @@
 /** The schemas of the document as TypedDicts; `_models.py` of the Python client is its output, and a test holds that. */
 import type { OpenApi, Schema } from '../../api/schema/openapi.ts'
 
-const MODELS = ['Candle', 'Token', 'Pool', 'Tick', 'Usage', 'Health'] as const
+const MODELS = ['Candle', 'Token', 'Pool', 'PairSums', 'ListedPool', 'PoolList', 'Tick', 'Usage', 'Health'] as const
 
 const HEADER = `"""Generated from /v0/openapi.json: \`npm test -- test/api/schema/reference -u\` updates it."""
 

@@ -82,6 +82,9 @@ def test_pools_usage_and_health(client: Client):
     assert "price" not in first
     [same] = client.pools(pool=first["id"], include=["market"])
     assert same["id"] == first["id"] and same["price"] is not None
+    page = client.top_pools(sort="value", limit=1)
+    assert page["data"][0]["id"] == first["id"]
+    assert client.new_pools(maxAge="1h")["next_cursor"] is None
     assert client.usage()["subscription_plan"] == "operator"
     assert client.health()["status"] == "ok"
 

@@ -10,6 +10,8 @@ export { CandlepoolError, type CandlepoolErrorCode, type ClientOptions, FoldedRo
 export type CandleParameters = NonNullable<paths['/v0/candles']['get']['parameters']['query']>
 export type TickParameters = NonNullable<paths['/v0/ticks']['get']['parameters']['query']>
 export type PoolParameters = NonNullable<paths['/v0/pools']['get']['parameters']['query']>
+export type TopPoolParameters = NonNullable<paths['/v0/pools/top']['get']['parameters']['query']>
+export type NewPoolParameters = NonNullable<paths['/v0/pools/new']['get']['parameters']['query']>
 export type AnsweredCandle = components['schemas']['Candle']
 export type AnsweredTick = components['schemas']['Tick']
 export type AnsweredPool = components['schemas']['Pool']
@@ -46,6 +48,7 @@ export function createClient(options: ClientOptions) {
     ticks,
     pools: (query: PoolParameters, more?: RequestOptions) =>
       body<components['schemas']['Pools']>('/v0/pools', query, more),
+    ...poolLists(options),
     usage: (more?: RequestOptions) => body<components['schemas']['Usage']>('/v0/usage', {}, more),
     health: (more?: RequestOptions) => body<components['schemas']['Health']>('/v0/health', {}, more),
 
@@ -96,6 +99,16 @@ export function createClient(options: ClientOptions) {
       const bars = since === undefined ? await newest() : await barsSince(read, { timeframe, since, end, limit })
       return bars.map(({ time, open, high, low, close, volume }) => [Date.parse(time), open, high, low, close, volume])
     },
+  }
+}
+
+/** One page each: `cursor: next_cursor` has the next one. */
+function poolLists(options: ClientOptions) {
+  const page = async (path: string, query: Readonly<Record<string, unknown>>, more?: RequestOptions) =>
+    (await (await send(options, path, query, more)).json()) as components['schemas']['PoolList']
+  return {
+    topPools: (query: TopPoolParameters = {}, more?: RequestOptions) => page('/v0/pools/top', query, more),
+    newPools: (query: NewPoolParameters = {}, more?: RequestOptions) => page('/v0/pools/new', query, more),
   }
 }
 

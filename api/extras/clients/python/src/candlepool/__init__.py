@@ -2,7 +2,7 @@
 
 from ._client import Answer, Client
 from ._errors import CandlepoolError, InvalidParameters, NotFound, RateLimited, Unauthorized
-from ._models import Candle, Health, Pool, Tick, Token, Usage
+from ._models import Candle, Health, ListedPool, Pool, PoolList, Tick, Token, Usage
 from ._stream import Event
 
 __all__ = [
@@ -13,8 +13,10 @@ __all__ = [
     "Event",
     "Health",
     "InvalidParameters",
+    "ListedPool",
     "NotFound",
     "Pool",
+    "PoolList",
     "RateLimited",
     "Tick",
     "Token",

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 import httpx
 
 from ._errors import CandlepoolError, error_of
-from ._models import Candle, Health, Pool, Tick, Usage
+from ._models import Candle, Health, Pool, PoolList, Tick, Usage
 from ._stream import Event, follow
 
 if TYPE_CHECKING:
@@ -140,6 +140,14 @@ class Client:
     ) -> list[Pool]:
         query = _given(symbol=symbol, pool=pool, include=_listed(include))
         return self._get("/v0/pools", query).json()["data"]
+
+    def top_pools(self, **query: Any) -> PoolList:
+        """One page of `/v0/pools/top`, with its parameters by name; `cursor=page["next_cursor"]` has the next one."""
+        return self._get("/v0/pools/top", _given(**query)).json()
+
+    def new_pools(self, **query: Any) -> PoolList:
+        """As `top_pools`, of the pools of the last week."""
+        return self._get("/v0/pools/new", _given(**query)).json()
 
     def usage(self) -> Usage:
         return self._get("/v0/usage", {}).json()

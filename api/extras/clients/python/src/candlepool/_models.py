@@ -54,6 +54,54 @@ class Pool(TypedDict):
     hookDeltas: NotRequired[bool]
 
 
+class PairSums(TypedDict):
+    """Sums over the pools of a pair that the filters leave."""
+
+    pools: int
+    volumeUSD24h: str
+    totalValueLockedUSD: str
+    heldUSD24h: str
+    buys24h: int | None
+    sells24h: int | None
+
+
+class ListedPool(TypedDict):
+    """A pool with the figures of its last day, in the order on chain. They are at most a minute old."""
+
+    id: str
+    network: Literal["ethereum", "arbitrum", "polygon", "base", "optimism"]
+    protocolVersion: Literal["dex-v3", "dex-v4"]
+    feeTier: str
+    liquidity: str
+    sqrtPrice: str
+    volumeUSD: str
+    txCount: str
+    totalValueLockedUSD: str
+    token0: Token
+    token1: Token
+    price: float | None
+    change24h: float | None
+    volumeUSD24h: str
+    firstSeen: str
+    venue: Literal["uniswap", "sushi", "pancake", "slipstream", "algebra"]
+    hooks: str | None
+    hookDeltas: bool
+    change1h: float | None
+    change5m: float | None
+    heldUSD24h: str
+    buys24h: int | None
+    sells24h: int | None
+    symbol: str
+    isTrusted: bool
+    pair: NotRequired[PairSums]
+
+
+class PoolList(TypedDict):
+    data: list[ListedPool]
+    next_cursor: str | None
+    credits_used: int
+
+
 class Tick(TypedDict):
     """One swap, as its taker saw it."""
 
