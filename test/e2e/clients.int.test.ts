@@ -69,6 +69,17 @@ describe.skipIf(withoutClickHouse || process.env['CLICKHOUSE_URL'] !== undefined
     expect(ticks.at(-1)?.price).toBe(candles.at(-1)?.close)
   })
 
+  test('TypeScript: lists of pools are read page by page', async () => {
+    const whole = await client().topPools({ sort: 'value', limit: 100 })
+    expect(whole.next_cursor).toBeNull()
+    const first = await client().topPools({ sort: 'value', limit: 1 })
+    const rest = first.next_cursor && (await client().topPools({ sort: 'value', limit: 99, cursor: first.next_cursor }))
+    const ids = [...first.data, ...(rest ? rest.data : [])].map(({ id }) => id)
+    expect(ids).toEqual(whole.data.map(({ id }) => id))
+    expect(ids.length).toBeGreaterThan(1)
+    expect((await client().newPools({ maxAge: '1h' })).credits_used).toBe(1)
+  })
+
   test('TypeScript: fetchOHLCV has any number of bars from `since` on', async () => {
     const { from } = await closedRange(4)
     const since = Date.parse(from)
