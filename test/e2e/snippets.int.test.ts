@@ -103,7 +103,7 @@ describe.skipIf(withoutClickHouse || process.env['CLICKHOUSE_URL'] !== undefined
     const commands = [...page.matchAll(/data-language="curl">.*?<code>(curl .*?)<\/code>/gs)].map(([, text = '']) =>
       text.replaceAll(/&#(\d+);/g, (_, code: string) => String.fromCharCode(Number(code))),
     )
-    expect(commands).toHaveLength(6)
+    expect(commands).toHaveLength(8)
     for (const command of commands) {
       const { code, output } = await bash(command)
       expect(code, output).toBe(0)

@@ -74,7 +74,7 @@ describe.skipIf(withoutClickHouse)('new pools', () => {
   })
 
   test('are answered as the document shows', async () => {
-    const request = '/v0/pools/new?maxAge=4d&minHeldUSD=50000&limit=1'
+    const request = '/v0/pools/new?maxAge=4d&limit=1'
     const { body } = await service.get(request)
     await expect(`${JSON.stringify({ request, body }, null, 2)}\n`).toMatchFileSnapshot(
       '../../../../api/extras/pool-lists/new-pools.json',
