@@ -18,10 +18,16 @@ export async function compileContracts(): Promise<Bytecode> {
   return Object.fromEntries(CONTRACTS.map((name) => [name, compiled[name]?.bytecode])) as Bytecode
 }
 
-/** The contracts of some files by name. Throws where the compiler has as much as a warning. */
-export async function compileSolidity(files: readonly URL[]): Promise<Record<string, CompiledContract>> {
+/**
+ * The contracts of some files by name. Throws where the compiler has as much as a warning about them. `readImport`: the text of a file that they import and
+ * that is not among them.
+ */
+export async function compileSolidity(
+  files: readonly URL[],
+  readImport: (path: string) => string = () => '',
+): Promise<Record<string, CompiledContract>> {
   // The compiler has no types of its own, and 9 MB that only this function should load.
-  const { default: solc } = (await import('solc')) as unknown as { default: { compile(input: string): string } }
+  const { default: solc } = (await import('solc')) as unknown as { default: Solc }
   const sources = Object.fromEntries(
     files.map((file) => [basename(file.pathname), { content: readFileSync(file, 'utf8') }]),
   )
@@ -32,8 +38,11 @@ export async function compileSolidity(files: readonly URL[]): Promise<Record<str
     metadata: { bytecodeHash: 'none', appendCBOR: false },
     outputSelection: { '*': { '*': ['abi', 'evm.bytecode.object'] } },
   }
-  const output = JSON.parse(solc.compile(JSON.stringify({ language: 'Solidity', sources, settings }))) as SolcOutput
-  const problems = (output.errors ?? []).map((error) => error.formattedMessage)
+  const input = JSON.stringify({ language: 'Solidity', sources, settings })
+  const output = JSON.parse(solc.compile(input, { import: (path) => ({ contents: readImport(path) }) })) as SolcOutput
+  const isOurs = ({ severity, sourceLocation: { file } = { file: '' } }: SolcProblem) =>
+    severity === 'error' || Object.hasOwn(sources, file)
+  const problems = (output.errors ?? []).filter(isOurs).map((error) => error.formattedMessage)
   if (problems.length > 0) throw new Error(`the contracts do not compile cleanly:\n${problems.join('\n')}`)
   const contracts = Object.values(output.contracts).flatMap((ofFile) => Object.entries(ofFile))
   return Object.fromEntries(
@@ -45,8 +54,12 @@ export function readBytecode(): Bytecode {
   return JSON.parse(readFileSync(BYTECODE_FILE, 'utf8')) as Bytecode
 }
 
+type Solc = { compile(input: string, callbacks: { import(path: string): { contents: string } }): string }
+
+type SolcProblem = { formattedMessage: string; severity: string; sourceLocation?: { file: string } }
+
 type SolcOutput = {
-  errors?: { formattedMessage: string }[]
+  errors?: SolcProblem[]
   contracts: Record<string, Record<string, { abi: Abi; evm: { bytecode: { object: string } } }>>
 }
 
