@@ -32,6 +32,16 @@ export function plainColumn(
   return { name, type, data: [new Uint8Array(buffer, byteOffset, byteLength)] }
 }
 
+/** `isNull`: a byte a row, 1 where it has no value. */
+export function nullableColumn(
+  name: string,
+  type: string,
+  isNull: Uint8Array,
+  values: NodeJS.TypedArray,
+): NativeColumn {
+  return { name, type: `Nullable(${type})`, data: [isNull, bytesOf(values)] }
+}
+
 /** Each row names its value by its place. */
 export function dictionaryColumn(name: string, values: readonly string[], places: Uint32Array): NativeColumn {
   const [indexType, indexes] = narrowed(places, values.length)

@@ -5,10 +5,12 @@ import { type SortedTicks, sortTicks } from '../../ingest/columns/sorted-ticks.t
 import {
   columnsOf,
   HASH_BYTES,
+  hookAmountsAt,
   LIQUIDITY_LANES,
   SENDER_BYTES,
   ticksPerBlock,
   WORD_LANES,
+  writeWord,
 } from '../../ingest/columns/tick-columns.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { TickColumns } from '../../ingest/model/tick.ts'
@@ -18,6 +20,7 @@ import {
   integersOf,
   type NativeColumn,
   nativeBlock,
+  nullableColumn,
   plainColumn,
   ulpsOf,
 } from '../store/native-format.ts'
@@ -96,6 +99,25 @@ function columnsInOrder(sorted: VersionedTicks, memory: ColumnAllocator): Native
     plainColumn('version', 'UInt64', bytes(versions, 2 * LANE_BYTES)),
     plainColumn('is_deleted', 'UInt8', new Uint8Array(rows)),
     plainColumn('sender', `FixedString(${SENDER_BYTES})`, bytes(ticks.sender, SENDER_BYTES)),
+    ...hookColumns(ticks, order, memory),
+  ]
+}
+
+/** Nearly no flush has any: the server sets the columns to NULL then. */
+function hookColumns(ticks: TickColumns, order: Uint32Array, memory: ColumnAllocator): NativeColumn[] {
+  if (ticks.hookAmounts.size === 0) return []
+  const isNull = memory.bytes(order.length).fill(1)
+  const [amounts0, amounts1] = [memory.uint32(order.length * WORD_LANES), memory.uint32(order.length * WORD_LANES)]
+  for (let place = 0; place < order.length; place++) {
+    const hooked = hookAmountsAt(ticks, order[place] as number)
+    if (!hooked) continue
+    isNull[place] = 0
+    writeWord(amounts0, place * WORD_LANES, hooked.amount0, WORD_LANES)
+    writeWord(amounts1, place * WORD_LANES, hooked.amount1, WORD_LANES)
+  }
+  return [
+    nullableColumn('hook_amount0', 'Int256', isNull, amounts0),
+    nullableColumn('hook_amount1', 'Int256', isNull, amounts1),
   ]
 }
 

@@ -9,7 +9,7 @@ import { readWord, ticksPerBlock, WORD_LANES } from '../../ingest/columns/tick-c
 import { type BlockContent, blocksOf, type Message, type RangeOverwrite, TIME_END } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import { PROTOCOL_VERSIONS } from '../../ingest/model/pool.ts'
-import type { TickColumns } from '../../ingest/model/tick.ts'
+import type { HookAmounts, TickColumns } from '../../ingest/model/tick.ts'
 import { VENUE_NAMES } from '../../ingest/model/venue.ts'
 import { MAX_RANGE_BLOCKS } from '../ledger/stored-blocks.ts'
 
@@ -83,6 +83,7 @@ function finality(finalized: number, first: number): void {
 /** Typed arrays hold no other types and sizes; each row has to be of the block that lists it, in the order of the logs. */
 function checkColumns(blocks: readonly BlockContent[], columns: TickColumns): void {
   for (const pool of columns.pools) poolId('pool', pool)
+  for (const ofBlock of columns.hookAmounts.values()) for (const amounts of ofBlock.values()) checkHook(amounts)
   let row = 0
   for (const [index, count] of ticksPerBlock(blocks, columns).entries()) {
     const block = blocks[index]
@@ -149,7 +150,13 @@ function checkTicks(block: BlockContent): void {
     finite('price', tick.price)
     finite('spotPrice', tick.spotPrice)
     big('amountUsdMicros', tick.amountUsdMicros, DECIMAL_76)
+    if (tick.hookAmounts !== undefined) checkHook(tick.hookAmounts)
   }
+}
+
+function checkHook({ amount0, amount1 }: HookAmounts): void {
+  big('hookAmount0', amount0, INT_256)
+  big('hookAmount1', amount1, INT_256)
 }
 
 function nextLog(logIndex: number, before: number): number {

@@ -9,7 +9,7 @@ import { backOff } from '../lib/wait.ts'
 import type { BlockRange } from '../model/block-range.ts'
 import { BlocksNotFinal, HistoryTooOld, isFinal } from '../model/errors.ts'
 import type { IngestFact } from '../model/fact.ts'
-import type { RangeOverwrite, UnixSeconds } from '../model/message.ts'
+import type { BlockRef, RangeOverwrite, UnixSeconds } from '../model/message.ts'
 import type { Network } from '../model/network.ts'
 import type { PoolId } from '../model/pool.ts'
 import type { Report } from '../model/report.ts'
@@ -72,7 +72,9 @@ export async function backfill(endpoints: Endpoints, options: BackfillOptions): 
   if (sample) await options.onEstimate?.(estimate(sample, ranges, options.concurrency, options.budget))
   const mayStart = requestLimit(options, sample)
   for (const range of ranges) {
-    const rest = await retryRange(range, options, (rest) => readForOverwrite(onChain, rest, { ...options, mayStart }))
+    const rest = await retryRange(range, options, (rest) =>
+      readForOverwrite(onChain, rest, { ...options, final, mayStart }),
+    )
     if (rest !== undefined) return rest
   }
   return undefined
@@ -160,11 +162,14 @@ class WaitingAppends {
   }
 }
 
+/** `final`: the newest final block. */
+type OverwriteReading = BackfillOptions & Pick<RangesOptions, 'mayStart'> & { final: BlockRef }
+
 /** Yields the last block of each range once it is in the log. */
 async function* readForOverwrite(
   endpoints: Endpoints,
   range: BlockRange,
-  options: BackfillOptions & Pick<RangesOptions, 'mayStart'>,
+  options: OverwriteReading,
 ): AsyncGenerator<number> {
   const waiting = new WaitingAppends()
   let failure: { error: unknown } | undefined
@@ -182,13 +187,14 @@ async function* readForOverwrite(
 async function* appendRanges(
   endpoints: Endpoints,
   { from, to }: BlockRange,
-  options: BackfillOptions & Pick<RangesOptions, 'mayStart'>,
+  options: OverwriteReading,
   waiting: WaitingAppends,
 ): AsyncGenerator<number> {
   const { network, job, source = rpcSource, pools, storedPools, storedTokens } = options
   const { concurrency, mayStart, log, report, signal } = options
   const assembler = createAssembler(endpoints, network, pools && new Set(pools), report, storedPools, storedTokens)
   await bootstrapPrices(endpoints, network, assembler.usd, from)
+  await assembler.meetHooks(options.final)
   const first = await endpoints.run((client) => getHeader(client, from), { oldest: from })
   let firstTimestamp = first?.timestamp ?? 0
   const stream = source.read(endpoints, {

@@ -31,11 +31,13 @@ import {
   type Draft,
   decode,
   draftsOf,
+  isOfHook,
   meetPools,
   type Placed,
   reportNoPrice,
   type Sources,
 } from './events.ts'
+import { readHookAmounts } from './hook-amounts.ts'
 
 export type ColumnContent = { blocks: BlockContent[]; ticks: TickColumns }
 
@@ -50,7 +52,8 @@ export async function assembleColumns(
   // No await follows: a call that failed above has changed no state and can be repeated.
   const drafts = draftsOf(headers)
   const ticks = new Merge(sources, read.rows, drafts).run(read.others)
-  return { blocks: [...drafts.values()], ticks }
+  const hookAmounts = readHookAmounts(sources, logs, read.hookLogs)
+  return { blocks: [...drafts.values()], ticks: { ...ticks, hookAmounts } }
 }
 
 /** An event that is no swap, and how many rows are before it. */
@@ -61,6 +64,8 @@ type ReadLogs = {
   others: Other[]
   /** The other events, and the first swap of each pool. */
   met: Placed<MetEvent>[]
+  /** Places of the logs that are events of hooks. */
+  hookLogs: number[]
 }
 
 function readLogs(sources: Sources, logs: readonly RpcLog[]): ReadLogs {
@@ -70,14 +75,19 @@ function readLogs(sources: Sources, logs: readonly RpcLog[]): ReadLogs {
   const met: Placed<MetEvent>[] = []
   /** By place in `rows.pools`. */
   const isAsked: boolean[] = []
+  const hookLogs: number[] = []
   let [text, block] = ['', 0]
-  for (const log of logs) {
+  for (let index = 0; index < logs.length; index++) {
+    const log = logs[index] as RpcLog
     if (log.blockNumber !== text) [text, block] = [log.blockNumber, quantity(log.blockNumber)]
     const layout = layoutOf(log)
     if (!layout || !(rows.write(log, layout) || rows.write(inLowerCase(log), layout))) {
       const event = decode(sources, log)
-      if (event) others.push({ block, event, row: rows.length })
-      if (event) met.push({ block, event })
+      if (event && isOfHook(event)) hookLogs.push(index)
+      else if (event) {
+        others.push({ block, event, row: rows.length })
+        met.push({ block, event })
+      }
       continue
     }
     const { columns, length, pools } = rows
@@ -90,7 +100,7 @@ function readLogs(sources: Sources, logs: readonly RpcLog[]): ReadLogs {
     columns.block[length] = block
     rows.keep()
   }
-  return { rows, others, met }
+  return { rows, others, met, hookLogs }
 }
 
 /** Nodes write lower case, nearly all of them. */

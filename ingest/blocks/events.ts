@@ -2,13 +2,13 @@
 import type { Hex } from 'viem'
 import { decodeV3 } from '../decode/decode-v3.ts'
 import { decodeV4 } from '../decode/decode-v4.ts'
-import type { Decoded, MetEvent, PoolEvent, Swap } from '../decode/event.ts'
+import type { Decoded, HookEvent, MetEvent, PoolEvent, Swap } from '../decode/event.ts'
 import type { IngestFact } from '../model/fact.ts'
 import type { BlockContent, BlockHeader } from '../model/message.ts'
 import type { Network } from '../model/network.ts'
 import type { Pool, PoolId } from '../model/pool.ts'
 import type { Report } from '../model/report.ts'
-import type { Tick } from '../model/tick.ts'
+import type { HookAmounts, Tick } from '../model/tick.ts'
 import type { BalanceReader } from '../pools/balances.ts'
 import { isV3, type PoolResolution, type Registry } from '../pools/registry.ts'
 import type { SwapFees } from '../pools/swap-fees.ts'
@@ -17,6 +17,7 @@ import type { UsdPrices } from '../pricing/usd.ts'
 import type { RpcLog } from '../rpc/rpc.ts'
 import type { EventFees, Venue } from '../venues/venue.ts'
 import { eventFeesOf } from '../venues/venues.ts'
+import type { AskedLogs } from './asked-logs.ts'
 
 /** A block as its events fill it. */
 export type Draft = BlockContent & { ticks: Tick[]; pools: Pool[]; liquidity: BlockContent['liquidity'][number][] }
@@ -40,10 +41,14 @@ export type Sources = {
   decoders: ReadonlyMap<Hex, Venue['decode']>
   /** The block in which this listener first saw each pool: after a rollback it is new again. */
   sightings: Map<PoolId, number>
+  asked: AskedLogs
 }
 
 /** The event of a pool that is asked for; a broken log is reported. */
-export function decode({ network, report, decoders, isAsked }: Sources, log: RpcLog): PoolEvent | undefined {
+export function decode(
+  { network, report, decoders, isAsked }: Sources,
+  log: RpcLog,
+): PoolEvent | HookEvent | undefined {
   const [topic] = log.topics
   const decoded: Decoded | undefined | '' =
     decodeV4(log, network.v4.poolManager) ?? decodeV3(log, network.v3.factory) ?? (topic && decoders.get(topic)?.(log))
@@ -80,7 +85,13 @@ export function draftsOf(headers: readonly BlockHeader[]): Map<number, Draft> {
   return drafts
 }
 
-export function addEvent(sources: Sources, draft: Draft, event: PoolEvent): void {
+/** Events of hooks lead to no pool: `readHookAmounts` reads them with the swap that they belong to. */
+export function isOfHook(event: PoolEvent | HookEvent): event is HookEvent {
+  return event.kind === 'hook-swap' || event.kind === 'hook-fee'
+}
+
+/** `hookAmounts`: of the event, where it is a swap. */
+export function addEvent(sources: Sources, draft: Draft, event: PoolEvent, hookAmounts?: HookAmounts): void {
   const { wanted, registry, usd, balances, fees } = sources
   const resolution = registry.get(event.pool)
   if (resolution?.kind !== 'pool') return
@@ -90,7 +101,7 @@ export function addEvent(sources: Sources, draft: Draft, event: PoolEvent): void
   if (wanted && !wanted.has(pool.id)) return
   if (event.kind === 'fee' || event.kind === 'plugin-fee') return void fees.observe(event, draft.number)
   addPool(sources, draft, pool, 'sqrtPriceX96' in event && event.kind !== 'swap' ? event.sqrtPriceX96 : 0n)
-  if (event.kind === 'swap') addTick(sources, draft, pool, event)
+  if (event.kind === 'swap') addTick(sources, draft, pool, event, hookAmounts)
   if (event.kind === 'liquidity') {
     const { pool: id, logIndex, tickLower, tickUpper, liquidityDelta } = event
     draft.liquidity.push({ pool: id, logIndex, tickLower, tickUpper, liquidityDelta })
@@ -99,19 +110,20 @@ export function addEvent(sources: Sources, draft: Draft, event: PoolEvent): void
 }
 
 /** A pool is sent with the block that first shows it, and with the block that initialises it. */
-export function addPool({ sightings }: Sources, draft: Draft, pool: Pool, initialSqrtPriceX96: bigint): void {
+export function addPool({ sightings, asked }: Sources, draft: Draft, pool: Pool, initialSqrtPriceX96: bigint): void {
   if (sightings.has(pool.id) && initialSqrtPriceX96 === 0n) return
+  asked.meet([pool])
   if (!sightings.has(pool.id)) sightings.set(pool.id, draft.number)
   const already = draft.pools.findIndex((other) => other.id === pool.id)
   if (already !== -1) draft.pools.splice(already, 1)
   draft.pools.push({ ...pool, initialSqrtPriceX96 })
 }
 
-function addTick(sources: Sources, draft: Draft, pool: Pool, swap: Swap): void {
+function addTick(sources: Sources, draft: Draft, pool: Pool, swap: Swap, hookAmounts?: HookAmounts): void {
   const { usd, fees } = sources
   const fee = swap.fee ?? (eventFeesOf(pool) ? fees.take(swap) : pool.fee)
   const tick = toTick(pool, swap, fee, usd)
-  if (tick) return void draft.ticks.push(tick)
+  if (tick) return void draft.ticks.push(hookAmounts ? { ...tick, hookAmounts } : tick)
   reportNoPrice(sources, draft.number, swap.logIndex)
 }
 

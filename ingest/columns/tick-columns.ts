@@ -5,7 +5,7 @@
 import type { Address, Hash } from 'viem'
 import type { BlockContent, UnixSeconds } from '../model/message.ts'
 import type { PoolId } from '../model/pool.ts'
-import type { Tick, TickColumns } from '../model/tick.ts'
+import type { HookAmounts, HookAmountTable, Tick, TickColumns } from '../model/tick.ts'
 import { NEW_MEMORY } from './column-memory.ts'
 
 /** 32-bit lanes of a 256-bit word. */
@@ -39,8 +39,11 @@ export function emptyColumns(length: number, pools: readonly PoolId[], memory = 
     fee: numbers(),
     price: memory.float64(length),
     spotPrice: memory.float64(length),
+    hookAmounts: NO_HOOK_AMOUNTS,
   }
 }
+
+const NO_HOOK_AMOUNTS: HookAmountTable = new Map()
 
 /** `hashes`, `senders`: the memory of two of the columns, as buffers. */
 type WrittenColumns = { columns: TickColumns; hashes: Buffer; senders: Buffer }
@@ -51,9 +54,11 @@ export function columnsOf(blocks: readonly TickBlock[], memory = NEW_MEMORY): Ti
   const places = new Map<PoolId, number>()
   const length = blocks.reduce((sum, { ticks }) => sum + ticks.length, 0)
   const columns = emptyColumns(length, pools, memory)
+  const hooked: TickBlock[] = []
   const written = { columns, hashes: bufferOf(columns.transactionHash), senders: bufferOf(columns.sender) }
   let row = 0
-  for (const { number, timestamp, ticks } of blocks)
+  for (const block of blocks) {
+    const { number, timestamp, ticks } = block
     for (const tick of ticks) {
       let place = places.get(tick.pool)
       if (place === undefined) {
@@ -64,9 +69,26 @@ export function columnsOf(blocks: readonly TickBlock[], memory = NEW_MEMORY): Ti
       columns.block[row] = number
       columns.time[row] = timestamp
       writeTick(written, row, tick)
+      if (tick.hookAmounts && hooked.at(-1)?.number !== number) hooked.push(block)
       row++
     }
-  return columns
+  }
+  return hooked.length === 0 ? columns : { ...columns, hookAmounts: hookAmountsOf(hooked) }
+}
+
+function hookAmountsOf(blocks: readonly TickBlock[]): HookAmountTable {
+  const table = new Map<number, Map<number, HookAmounts>>()
+  for (const { number, ticks } of blocks) {
+    const ofBlock = table.get(number) ?? new Map<number, HookAmounts>()
+    for (const { logIndex, hookAmounts } of ticks) if (hookAmounts) ofBlock.set(logIndex, hookAmounts)
+    table.set(number, ofBlock)
+  }
+  return table
+}
+
+/** Amounts that the hook gave or took beside the swap of a row. */
+export function hookAmountsAt({ hookAmounts, block, logIndex }: TickColumns, row: number): HookAmounts | undefined {
+  return hookAmounts.get(block[row] ?? 0)?.get(logIndex[row] ?? 0)
 }
 
 /** Blocks that build their ticks from the rows of columns, each when it is asked for. Their own lists are not read. */
@@ -140,7 +162,7 @@ type RowArray<Column> = { subarray(from: number, to: number): Column; slice(from
 
 /** `map` makes an array of `length` rows; `width`: elements of a row. */
 function mapColumns(
-  { pools, ...columns }: TickColumns,
+  { pools, hookAmounts, ...columns }: TickColumns,
   length: number,
   map: <Column extends RowArray<Column>>(column: Column, width: number) => Column,
 ): TickColumns {
@@ -162,6 +184,7 @@ function mapColumns(
     fee: map(columns.fee, 1),
     price: map(columns.price, 1),
     spotPrice: map(columns.spotPrice, 1),
+    hookAmounts,
   }
 }
 
@@ -187,10 +210,22 @@ export function concatColumns(parts: readonly TickColumns[]): TickColumns {
     for (let row = 0; row < part.length; row++) to.pool[row] = renamed[part.pool[row] ?? 0] ?? 0
     at += part.length
   }
-  return all
+  return { ...all, hookAmounts: allHookAmounts(parts) }
 }
 
-function copyColumns({ length: _, pools: __, ...to }: TickColumns, from: TickColumns): void {
+function allHookAmounts(parts: readonly TickColumns[]): HookAmountTable {
+  const hooked = parts.filter(({ hookAmounts }) => hookAmounts.size > 0)
+  const [first] = hooked
+  // Ranges of one read share it.
+  if (!first || hooked.every(({ hookAmounts }) => hookAmounts === first.hookAmounts))
+    return first?.hookAmounts ?? NO_HOOK_AMOUNTS
+  const table = new Map<number, ReadonlyMap<number, HookAmounts>>()
+  for (const { hookAmounts } of hooked)
+    for (const [block, amounts] of hookAmounts) table.set(block, new Map([...(table.get(block) ?? []), ...amounts]))
+  return table
+}
+
+function copyColumns({ length: _, pools: __, hookAmounts: ___, ...to }: TickColumns, from: TickColumns): void {
   for (const name of Object.keys(to) as (keyof typeof to)[]) to[name].set(from[name])
 }
 
@@ -212,6 +247,7 @@ function writeTick({ columns, hashes, senders }: WrittenColumns, row: number, ti
 /** Row `row` as a value. */
 export function tickAt(columns: TickColumns, row: number): Tick {
   const sender = readHex<Address>(columns.sender, row * SENDER_BYTES, SENDER_BYTES)
+  const hookAmounts = hookAmountsAt(columns, row)
   return {
     pool: columns.pools[columns.pool[row] ?? 0] as PoolId,
     logIndex: columns.logIndex[row] ?? 0,
@@ -226,6 +262,7 @@ export function tickAt(columns: TickColumns, row: number): Tick {
     price: columns.price[row] ?? 0,
     spotPrice: columns.spotPrice[row] ?? 0,
     amountUsdMicros: readWord(columns.usdMicros, row * WORD_LANES, WORD_LANES),
+    ...(hookAmounts && { hookAmounts }),
   }
 }
 

@@ -68,11 +68,12 @@ export function decodeV4(log: RpcLog, poolManager: Address): Decoded | undefined
       }
     case V4_TOPICS.modifyLiquidity:
       // Data: tickLower, tickUpper, liquidityDelta, salt.
-      if (log.topics.length !== 3 || wordCount(log.data) !== 4) return invalid('v4 ModifyLiquidity', log)
+      if (log.topics.length !== 3 || !second || wordCount(log.data) !== 4) return invalid('v4 ModifyLiquidity', log)
       return {
         kind: 'liquidity',
         pool,
         logIndex,
+        sender: address(second, 0),
         tickLower: int24(log.data, 0),
         tickUpper: int24(log.data, 1),
         liquidityDelta: int(log.data, 2),

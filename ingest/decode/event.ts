@@ -29,7 +29,8 @@ export type Created = {
 
 export type Initialized = { kind: 'initialized'; pool: PoolId; sqrtPriceX96: bigint }
 
-export type Liquidity = LiquidityChange & { kind: 'liquidity' }
+/** `sender`: the account or contract that called the PoolManager; absent in v3. */
+export type Liquidity = LiquidityChange & { kind: 'liquidity'; sender?: Address }
 
 /** The fee of a pool from here on, where the taker pays token0 and where token1. */
 export type FeeChange = { kind: 'fee'; pool: PoolId; fees: readonly [number, number] }
@@ -37,10 +38,19 @@ export type FeeChange = { kind: 'fee'; pool: PoolId; fees: readonly [number, num
 /** Concerns the next swap of the pool. */
 export type NextPluginFee = PluginFee & { kind: 'plugin-fee'; pool: PoolId }
 
+/**
+ * A trade of a hook in place of the pool, with the fees that its providers got, or a fee of the hook. Any contract can emit it: `hook` did, and may not
+ * be the pool's. `sender` called the PoolManager.
+ */
+export type HookEvent = { pool: PoolId; hook: Address; sender: Address; amount0: bigint; amount1: bigint } & (
+  | { kind: 'hook-swap'; fee0: bigint; fee1: bigint }
+  | { kind: 'hook-fee' }
+)
+
 /** All that resolving a pool and its fee takes of an event. */
 export type MetEvent = Exclude<PoolEvent, Swap> | Pick<Swap, 'kind' | 'pool'>
 
 export type PoolEvent = Swap | Created | Initialized | Liquidity | FeeChange | NextPluginFee
 
 /** A decoder returns invalid logs and does not throw: any contract can emit a log shaped like a swap. */
-export type Decoded = PoolEvent | { kind: 'broken'; reason: string }
+export type Decoded = PoolEvent | HookEvent | { kind: 'broken'; reason: string }

@@ -51,6 +51,8 @@ export async function* follow(endpoints: Endpoints, options: FollowOptions): Asy
       if (!isPriced && before) {
         await bootstrapPrices(pinToBlock(endpoints, before), network, assembler.usd, nextBlock(options))
       }
+      const newest = final ?? chain.tip
+      if (!isPriced && newest) await assembler.meetHooks(newest)
       isPriced = true
       if (final && nextBlock(options) <= final.number) {
         yield* readHistory(pinToBlock(endpoints, final), { to: final.number, isFinal: !seen.isGuess }, options)

@@ -32,11 +32,22 @@ export type Pool = {
 }
 
 /** The low bits of a hook's address say what it does: v4-core, Hooks.sol. */
-const SWAP_DELTA_FLAGS = 0b1100
+const BEFORE_SWAP_DELTA = 0b1000
+const AFTER_SWAP_DELTA = 0b0100
 
 /** Whether the hook may take or give tokens beside a swap, before or after it: the amounts of its Swap event are not all that the account paid. */
 export function hasHookDeltas({ hooks }: Pick<Pool, 'hooks'>): boolean {
-  return hooks !== undefined && (Number.parseInt(hooks.slice(-1), 16) & SWAP_DELTA_FLAGS) !== 0
+  return hooks !== undefined && (mayTakeBefore(hooks) || mayTakeAfter(hooks))
+}
+
+/** Whether the hook may take or give tokens before a swap, in place of the pool. */
+export function mayTakeBefore(hooks: Address): boolean {
+  return (Number.parseInt(hooks.slice(-1), 16) & BEFORE_SWAP_DELTA) !== 0
+}
+
+/** Whether it may after one. */
+export function mayTakeAfter(hooks: Address): boolean {
+  return (Number.parseInt(hooks.slice(-1), 16) & AFTER_SWAP_DELTA) !== 0
 }
 
 /** For spreading into a pool: absent for the zero address, which stands for no hook. */

@@ -26,7 +26,15 @@ export type Tick = {
   spotPrice: number
   /** Traded value in millionths of a US dollar; 0 where no trusted token prices it. */
   amountUsdMicros: bigint
+  /** As the events of the pool's hook say; absent where it emitted none that say it, and in messages and rows of versions that did not keep it. */
+  hookAmounts?: HookAmounts
 }
+
+/** Raw units that a pool's hook gave to the taker of one swap (positive) or took (negative), beside what went through the pool. */
+export type HookAmounts = { amount0: bigint; amount1: bigint }
+
+/** By block, then by the log index of the swap. Nearly always empty. */
+export type HookAmountTable = ReadonlyMap<number, ReadonlyMap<number, HookAmounts>>
 
 /**
  * Ticks as columns: one typed array a field, row by row in the order of the chain. Words are 32-bit lanes, the least significant first, negative ones in
@@ -58,6 +66,8 @@ export type TickColumns = {
   readonly fee: Uint32Array
   readonly price: Float64Array
   readonly spotPrice: Float64Array
+  /** May have more than these rows: parts of columns share it. */
+  readonly hookAmounts: HookAmountTable
 }
 
 export const SIDES = ['buy', 'sell'] as const

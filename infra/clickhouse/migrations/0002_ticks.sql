@@ -25,6 +25,9 @@ CREATE TABLE IF NOT EXISTS ticks
     is_deleted       UInt8 CODEC(ZSTD),
     -- The account or contract that called the pool: the first address of a swap's log. By a dictionary it takes 0.8 to 1.4 bytes, else 1.8 to 5.
     sender           LowCardinality(FixedString(20)) CODEC(ZSTD),
+    -- What the pool's hook gave (positive) or took beside the swap, as its events say. NULL takes next to nothing.
+    hook_amount0     Nullable(Int256) CODEC(ZSTD),
+    hook_amount1     Nullable(Int256) CODEC(ZSTD),
     root             Float64 ALIAS                            -- sqrt_price / 2 ^ 96
         toFloat64(toUInt64(bitShiftRight(sqrt_price, 80))) / 65536
         + toFloat64(toUInt64(bitShiftRight(sqrt_price, 16))) / 1208925819614629174706176,

@@ -9,6 +9,7 @@ const TICK_COLUMNS = [
   ...(['fee', 'price', 'spotPrice', 'amountUsdMicros'] as const),
 ] as const
 const LIQUIDITY_COLUMNS = ['pool', 'logIndex', 'tickLower', 'tickUpper', 'liquidityDelta'] as const
+const HOOK_COLUMNS = ['tick', 'amount0', 'amount1'] as const
 const BALANCE_COLUMNS = ['pool', 'balance0', 'balance1'] as const
 
 /** Throws `UnreadableMessage`. Of single values only counts and indexes are checked. */
@@ -29,6 +30,11 @@ export function checkShape(value: unknown): asserts value is Wire {
     places(rows['pool'], `${name}.pool`, poolIds)
   }
   places(ticks['pool'], 'ticks.pool', poolIds)
+  if (wire['hookAmounts'] !== undefined) {
+    const hooked = fieldsOf(wire['hookAmounts'], 'hookAmounts')
+    rowsOf(hooked, 'hookAmounts', HOOK_COLUMNS)
+    places(hooked['tick'], 'hookAmounts.tick', tickRows)
+  }
   if (ticks['sender'] === undefined) return
   if (listOf(ticks['sender'], 'ticks.sender').length !== tickRows) refuse('ticks.sender', `has not ${tickRows} rows`)
   places(ticks['sender'], 'ticks.sender', listOf(wire['senders'] ?? [], 'senders').length, -1)

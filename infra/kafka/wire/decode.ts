@@ -1,7 +1,7 @@
 /** Bytes into a message: see `wire-format.ts`. Values are checked where they are stored, in `aggregator/write/validate-message.ts`. */
 import type { BlockContent } from '../../../ingest/model/message.ts'
 import type { LiquidityChange, Pool, PoolBalance, Token } from '../../../ingest/model/pool.ts'
-import type { Tick } from '../../../ingest/model/tick.ts'
+import type { HookAmounts, Tick } from '../../../ingest/model/tick.ts'
 import { fromJsonBigint } from './bigint-json.ts'
 import { checkShape } from './check-shape.ts'
 import {
@@ -25,13 +25,14 @@ const [QUOTE, BACKSLASH, BRACE, BRACKET] = [...Buffer.from('"\\{[')]
 /** Throws `UnreadableMessage`, or another error where a field is of no type that it can be. */
 export function decode(bytes: Buffer, kinds: MessageKinds = KINDS): AnyMessage {
   const wire = parse(bytes)
+  const hooked = hookAmountsIn(wire)
   const next = { tick: 0, pool: 0, liquidity: 0, balance: 0 }
   const blocks = wire.blocks.number.map(
     (number, block): BlockContent => ({
       number,
       hash: at(wire.blocks.hash, block),
       timestamp: at(wire.blocks.timestamp, block),
-      ticks: times(at(wire.blocks.ticks, block), () => tickAt(wire, next.tick++)),
+      ticks: times(at(wire.blocks.ticks, block), () => tickAt(wire, next.tick++, hooked)),
       pools: times(at(wire.blocks.pools, block), () => poolAt(wire, next.pool++)),
       liquidity: times(at(wire.blocks.liquidity, block), () => liquidityAt(wire, next.liquidity++)),
       balances: times(at(wire.blocks.balances, block), () => balanceAt(wire, next.balance++)),
@@ -98,7 +99,18 @@ function cut(value: unknown): string | undefined {
   return typeof value === 'object' ? 'an object' : JSON.stringify(value)?.slice(0, 40)
 }
 
-function tickAt({ ticks, poolIds, senders = [] }: Wire, row: number): Tick {
+/** By row of the ticks. */
+function hookAmountsIn({ hookAmounts }: Wire): ReadonlyMap<number, HookAmounts> {
+  const rows = new Map<number, HookAmounts>()
+  for (const [index, tick] of hookAmounts?.tick.entries() ?? []) {
+    const { amount0, amount1 } = hookAmounts ?? { amount0: [], amount1: [] }
+    rows.set(tick, { amount0: fromJsonBigint(at(amount0, index)), amount1: fromJsonBigint(at(amount1, index)) })
+  }
+  return rows
+}
+
+function tickAt({ ticks, poolIds, senders = [] }: Wire, row: number, hooked: ReadonlyMap<number, HookAmounts>): Tick {
+  const hookAmounts = hooked.get(row)
   const sender = ticks.sender?.[row] ?? UNKNOWN
   return {
     pool: at(poolIds, at(ticks.pool, row)),
@@ -114,6 +126,7 @@ function tickAt({ ticks, poolIds, senders = [] }: Wire, row: number): Tick {
     spotPrice: at(ticks.spotPrice, row),
     amountUsdMicros: fromJsonBigint(at(ticks.amountUsdMicros, row)),
     ...(sender !== UNKNOWN && { sender: at(senders, sender) }),
+    ...(hookAmounts && { hookAmounts }),
   }
 }
 

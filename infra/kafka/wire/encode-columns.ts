@@ -2,6 +2,7 @@
 import type { Address, Hash } from 'viem'
 import {
   HASH_BYTES,
+  hookAmountsAt,
   LIQUIDITY_LANES,
   negateWord,
   SENDER_BYTES,
@@ -9,7 +10,7 @@ import {
   WORD_LANES,
 } from '../../../ingest/columns/tick-columns.ts'
 import type { PoolId } from '../../../ingest/model/pool.ts'
-import type { TickColumns } from '../../../ingest/model/tick.ts'
+import type { HookAmounts, TickColumns } from '../../../ingest/model/tick.ts'
 import type { JsonBigint } from './bigint-json.ts'
 import { finite } from './finite.ts'
 import type { Wire } from './wire-format.ts'
@@ -51,6 +52,12 @@ export function wireTicks(columns: TickColumns, pools: Numbered<PoolId>, senders
       sender === NO_SENDER ? -1 : senders.numberOf(sender),
     ),
   }
+}
+
+/** By row; none where no row has any. */
+export function hookAmountsOfRows(columns: TickColumns): (HookAmounts | undefined)[] {
+  if (columns.hookAmounts.size === 0) return []
+  return Array.from({ length: columns.length }, (_, row) => hookAmountsAt(columns, row))
 }
 
 const NO_SENDER = `0x${'00'.repeat(SENDER_BYTES)}`

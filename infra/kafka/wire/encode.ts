@@ -3,9 +3,9 @@ import type { Address } from 'viem'
 import { ticksPerBlock } from '../../../ingest/columns/tick-columns.ts'
 import { blocksOf } from '../../../ingest/model/message.ts'
 import type { PoolId } from '../../../ingest/model/pool.ts'
-import type { Tick } from '../../../ingest/model/tick.ts'
+import type { HookAmounts, Tick } from '../../../ingest/model/tick.ts'
 import { toJsonBigint } from './bigint-json.ts'
-import { type Numbered, wireTicks } from './encode-columns.ts'
+import { hookAmountsOfRows, type Numbered, wireTicks } from './encode-columns.ts'
 import { finite } from './finite.ts'
 import { type AnyMessage, VERSION, type Wire, type WireHead } from './wire-format.ts'
 
@@ -34,6 +34,7 @@ export function encode(message: AnyMessage): Buffer {
       balances: blocks.map((block) => block.balances.length),
     },
     ticks: columns ? wireTicks(columns, pools, senders) : wireTicksOf(ticks, pools, senders),
+    ...wireHookAmounts(columns ? hookAmountsOfRows(columns) : ticks.map(({ hookAmounts }) => hookAmounts)),
     pools: blocks.flatMap((block) =>
       block.pools.map((pool) => ({ ...pool, initialSqrtPriceX96: toJsonBigint(pool.initialSqrtPriceX96) })),
     ),
@@ -68,6 +69,18 @@ function wireTicksOf(ticks: readonly Tick[], pools: Numbered<PoolId>, senders: N
     spotPrice: ticks.map((tick) => finite(tick.spotPrice, tick)),
     amountUsdMicros: ticks.map((tick) => toJsonBigint(tick.amountUsdMicros)),
     sender: ticks.map(({ sender }) => (sender === undefined ? -1 : senders.numberOf(sender))),
+  }
+}
+
+function wireHookAmounts(ofTicks: readonly (HookAmounts | undefined)[]): Pick<Wire, 'hookAmounts'> {
+  const hooked = ofTicks.flatMap((amounts, tick) => (amounts ? [{ tick, ...amounts }] : []))
+  if (hooked.length === 0) return {}
+  return {
+    hookAmounts: {
+      tick: hooked.map(({ tick }) => tick),
+      amount0: hooked.map(({ amount0 }) => toJsonBigint(amount0)),
+      amount1: hooked.map(({ amount1 }) => toJsonBigint(amount1)),
+    },
   }
 }
 

@@ -36,6 +36,7 @@ type WireLiquidity = {
   tickUpper: number
   liquidityDelta: JsonBigint
 }
+export type WireHookAmounts = { tick: number; amount0: JsonBigint; amount1: JsonBigint }
 type WireBalance = { pool: number; balance0: JsonBigint; balance1: JsonBigint }
 type WirePool = Omit<Pool, 'initialSqrtPriceX96'> & { initialSqrtPriceX96: JsonBigint }
 /** The last four fields count the block's rows of each kind. */
@@ -69,6 +70,8 @@ export type Wire = {
   /** `sender`: -1 where none is known; absent in messages of versions that did not keep it, as `senders` is. */
   ticks: Columns<WireTick> & { sender?: number[] }
   senders?: Address[]
+  /** Amounts that hooks gave or took beside a swap; `tick` is the row of the swap in `ticks`. Absent where there is nothing. */
+  hookAmounts?: Columns<WireHookAmounts>
   pools: WirePool[]
   liquidity: Columns<WireLiquidity>
   balances: Columns<WireBalance>
