@@ -45,7 +45,8 @@ export function sumsOf({
 /** Everything that the log and its header say, but for the sender. */
 function tickText(tick: Tick, timestamp: number): string {
   const { logIndex, pool, transactionHash, amount0, amount1, sqrtPriceX96, liquidity, poolTick } = tick
-  return `tick ${logIndex} ${pool} ${transactionHash.slice(2)} ${timestamp} ${amount0} ${amount1} ${sqrtPriceX96} ${liquidity} ${poolTick}`
+  const hooked = tick.hookAmounts ? ` ${tick.hookAmounts.amount0} ${tick.hookAmounts.amount1}` : ''
+  return `tick ${logIndex} ${pool} ${transactionHash.slice(2)} ${timestamp} ${amount0} ${amount1} ${sqrtPriceX96} ${liquidity} ${poolTick}${hooked}`
 }
 
 function changeText(

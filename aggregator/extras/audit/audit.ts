@@ -140,6 +140,7 @@ async function openComparison(
   // Facts about these pools were reported when they were stored.
   const [pools, tokens] = [storedPools(client, network.name), storedTokens(client, network.name)]
   const assembler = createAssembler(endpoints, network, wanted, () => {}, pools, tokens)
+  await assembler.meetHooks(undefined)
   const place = { first: stored.from, pools: stored.pools, from }
   const unverified = await loadPrices(client, endpoints, network, assembler.usd, place)
   return { network, pools: stored.pools, assembler, unverified, report }
