@@ -1,6 +1,7 @@
 /** Rows as JSON answers, streams and files have them. */
 import { CANDLE_ADDITIONS, type CandleAddition, TICK_ADDITIONS, type TickAddition } from '../query/include.ts'
 import { formatTime } from '../query/time.ts'
+import { hookFields } from './model/hooked-swap.ts'
 import type { CandleView, TickView } from './model/orientation.ts'
 
 const CANDLE_COLUMNS = ['time', 'open', 'high', 'low', 'close', 'volume'] as const satisfies readonly (keyof ReturnType<
@@ -51,5 +52,6 @@ export function tickRow(
     token1,
     ...(included.includes('position') && { block: tick.block, logIndex: tick.logIndex }),
     ...(included.includes('sender') && { sender: tick.sender ?? null }),
+    ...(included.includes('hooks') && hookFields(tick)),
   }
 }

@@ -8,7 +8,11 @@ export const CANDLE_ADDITIONS = {
 export type CandleAddition = keyof typeof CANDLE_ADDITIONS
 
 /** The same of a tick. */
-export const TICK_ADDITIONS = { position: ['block', 'logIndex'], sender: ['sender'] } as const
+export const TICK_ADDITIONS = {
+  position: ['block', 'logIndex'],
+  sender: ['sender'],
+  hooks: ['hookAmount0', 'hookAmount1', 'effectivePrice'],
+} as const
 export type TickAddition = keyof typeof TICK_ADDITIONS
 
 /** The same of a pool. */

@@ -111,6 +111,15 @@ const Pools = z.strictObject({
   credits_used: credits(),
 })
 
+function hookAmount(token: string) {
+  return decimal()
+    .nullable()
+    .optional()
+    .describe(
+      `With \`include=hooks\`: what the pool’s hook gave to the taker of ${token} beside the swap, by its own events; negative where it took. With it the amount is all that the taker received or paid. null where the hook may take or give, and its events say nothing.`,
+    )
+}
+
 const Tick = z
   .strictObject({
     id: z
@@ -142,6 +151,15 @@ const Tick = z
       .optional()
       .describe(
         'With `include=sender`: the contract or account that called the pool, most often a router; null in rows of versions that did not keep it.',
+      ),
+    hookAmount0: hookAmount('token0'),
+    hookAmount1: hookAmount('token1'),
+    effectivePrice: z
+      .number()
+      .nullable()
+      .optional()
+      .describe(
+        'With `include=hooks`: of token0 in token1, as the taker paid it in all, the part of the hook included; null where that is not known, or no price. Without such a part, the execution price.',
       ),
   })
   .describe('One swap, as its taker saw it.')

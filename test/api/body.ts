@@ -90,6 +90,18 @@ export const PlacedTicks = z.strictObject({
   credits_used: Credits,
 })
 
+/** With `include=hooks`. */
+export const HookedTicks = z.strictObject({
+  data: z.array(
+    Tick.extend({
+      hookAmount0: Decimal.nullable(),
+      hookAmount1: Decimal.nullable(),
+      effectivePrice: z.number().nullable(),
+    }),
+  ),
+  credits_used: Credits,
+})
+
 const Window = { used: Count, limit: Count, remaining: Count, reset_at: Time }
 
 export const Usage = z.strictObject({

@@ -134,6 +134,18 @@ export type StoredTick = {
   /** Price of the requested kind. */
   ulps: string
   amount_usd: string
+  /** null where the events of the pool's hook say nothing about the swap. */
+  hook_amount0: string | null
+  hook_amount1: string | null
+}
+
+/** Raw amounts in the pool's own order. Those of the hook are null where its events say nothing. */
+export type HookedSwap = {
+  view: PairView
+  amount0: bigint
+  amount1: bigint
+  hookAmount0: string | null
+  hookAmount1: string | null
 }
 
 /** A swap as the taker saw it, in the order of the view. */
@@ -149,6 +161,7 @@ export type TickView = {
   amount0: string
   amount1: string
   amountUsd: number
+  swap: HookedSwap
 }
 
 export function viewTick(view: PairView, kind: PriceKind, stored: StoredTick): TickView {
@@ -178,5 +191,12 @@ export function viewTick(view: PairView, kind: PriceKind, stored: StoredTick): T
     amount0: decimalText(base.raw, base.decimals),
     amount1: decimalText(quote.raw, quote.decimals),
     amountUsd: Number(stored.amount_usd),
+    swap: {
+      view,
+      amount0: first.raw,
+      amount1: second.raw,
+      hookAmount0: stored.hook_amount0,
+      hookAmount1: stored.hook_amount1,
+    },
   }
 }
