@@ -38,6 +38,8 @@ export function readHookAmounts(
   return table
 }
 
+type HookTrade = HookEvent & { kind: 'hook-swap' }
+
 /** The sums of a swap's events. Where a HookSwap does not say who paid which of its amounts, they are `open`. */
 class HookSums {
   amount0 = 0n
@@ -50,13 +52,11 @@ class HookSums {
     const { amount0, amount1 } = event
     if (event.kind === 'hook-fee') this.#pay(amount0, amount1)
     else if (amount0 > 0n && amount1 > 0n) this.#addPositive(event)
-    // Positive is what the taker paid, negative what it received. A fee is of the token that it paid.
-    else if (amount0 > 0n ? event.fee1 > 0n : amount1 > 0n ? event.fee0 > 0n : amount0 + amount1 < 0n)
-      this.#isUnknown = true
+    else if (isContradiction(event)) this.#isUnknown = true
     else this.#pay(amount0, amount1)
   }
 
-  #addPositive({ amount0, amount1, fee0, fee1 }: HookEvent & { kind: 'hook-swap' }): void {
+  #addPositive({ amount0, amount1, fee0, fee1 }: HookTrade): void {
     if (fee0 > 0n && fee1 === 0n) this.#pay(amount0, -amount1)
     else if (fee1 > 0n && fee0 === 0n) this.#pay(-amount0, amount1)
     else {
@@ -77,6 +77,11 @@ class HookSums {
     const sign = paid === 1 ? 1n : -1n
     return { amount0: this.amount0 + sign * this.#open0, amount1: this.amount1 - sign * this.#open1 }
   }
+}
+
+/** Positive is what the taker paid, negative what it received: both are not received, and a fee is of the token that was paid. */
+function isContradiction({ amount0, amount1, fee0, fee1 }: HookTrade): boolean {
+  return (amount0 < 0n && amount1 < 0n) || (amount0 > 0n && fee1 > 0n) || (amount1 > 0n && fee0 > 0n)
 }
 
 /** The token that the taker paid to the pool; undefined where nothing moved. */

@@ -32,11 +32,12 @@ export function anyTick(fixed: Pick<Tick, 'pool'>): fc.Arbitrary<Tick> {
       places: fc.record({ decimals0: decimals, decimals1: decimals }),
       other: fc.record({ price: fc.option(number), spotPrice: fc.option(number) }),
       amountUsdMicros: integer(250),
+      hookAmounts: fc.option(fc.record({ amount0: amount, amount1: amount }), { freq: 1 }),
     })
-    .map(({ places, other, ...tick }) => {
+    .map(({ places, other, hookAmounts, ...tick }) => {
       const spot = other.spotPrice ?? orOne(spotPrice(tick.sqrtPriceX96, places))
       const price = other.price ?? orOne(executionPrice(tick.amount0, tick.amount1, places) ?? spot)
-      return { ...fixed, ...tick, ...REST, price, spotPrice: spot }
+      return { ...fixed, ...tick, ...REST, price, spotPrice: spot, ...(hookAmounts && { hookAmounts }) }
     })
 }
 

@@ -25,7 +25,13 @@ const EXTREME_TICKS: readonly Tick[] = [
     spotPrice: 2 ** -1022,
     amountUsdMicros: 1n,
   }),
-  tick({ logIndex: 4, price: 0.1 + 0.2, spotPrice: 1 / 3, amountUsdMicros: 10n ** 60n + 7n }),
+  tick({
+    logIndex: 4,
+    hookAmounts: { amount0: INT256.least, amount1: INT256.greatest },
+    price: 0.1 + 0.2,
+    spotPrice: 1 / 3,
+    amountUsdMicros: 10n ** 60n + 7n,
+  }),
   tick({ logIndex: 2 ** 32 - 1, transactionHash: `0x${'00'.repeat(31)}01`, price: 1e21, spotPrice: 1e-7 }),
 ]
 const EXTREME_POOLS: readonly Pool[] = [
@@ -251,6 +257,9 @@ function toTick(row: Row): Tick {
     pool: row['pool'] as Tick['pool'],
     logIndex: Number(row['log_index']),
     transactionHash: `0x${row['transaction_hash']}`,
+    ...(isNumber(row['hook_amount0']) && {
+      hookAmounts: { amount0: BigInt(row['hook_amount0'] ?? ''), amount1: BigInt(row['hook_amount1'] ?? '') },
+    }),
     ...(row['sender'] !== '0'.repeat(40) && { sender: `0x${row['sender'] ?? ''}` }),
     amount0: BigInt(row['amount0'] ?? ''),
     amount1: BigInt(row['amount1'] ?? ''),
@@ -262,6 +271,11 @@ function toTick(row: Row): Tick {
     spotPrice: floatOf(row['spot_price'] ?? ''),
     amountUsdMicros: microsOf(row['amount_usd'] ?? ''),
   }
+}
+
+/** NULL is another text. */
+function isNumber(text: string | undefined): boolean {
+  return /^-?\d+$/.test(text ?? '')
 }
 
 /** From its 64 bits, read as an integer. */

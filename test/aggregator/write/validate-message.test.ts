@@ -138,5 +138,9 @@ test('columns whose rows are of no block, out of order or no numbers are told by
   expect(spoiled(({ time }) => (time[0] = 7))).toMatch(/^A tick of its block \d+ has the time 7\.$/)
   expect(spoiled(({ logIndex }) => logIndex.fill(5))).toMatch(/^Its log 5 comes after log 5\.$/)
   expect(spoiled(({ price }) => (price[0] = Number.NaN))).toBe('Its price is NaN, which is not a price.')
+  const tooLarge = new Map([[1, new Map([[2, { amount0: 0n, amount1: 2n ** 255n }]])]])
+  expect(spoiled((columns) => Object.assign(columns, { hookAmounts: tooLarge }))).toMatch(
+    /^Its hookAmount1 is \d+, which/,
+  )
   expect(spoiled(({ usdMicros }) => usdMicros.fill(2 ** 31))).toMatch(/^Its amountUsdMicros is \d+, which is not/)
 })

@@ -35,7 +35,11 @@ const tickFields = {
   spotPrice: price,
   amountUsdMicros: unsigned(100n),
 }
-const tick: fc.Arbitrary<Tick> = fc.oneof(record<Tick>(tickFields), record<Tick>({ ...tickFields, sender: hex(20) }))
+const tick: fc.Arbitrary<Tick> = fc.oneof(
+  record<Tick>(tickFields),
+  record<Tick>({ ...tickFields, sender: hex(20) }),
+  record<Tick>({ ...tickFields, hookAmounts: record({ amount0: signed(256n), amount1: signed(140n) }) }),
+)
 const token = record({ address: hex(20), symbol: text, name: text, decimals: fc.nat(255) })
 const pool: fc.Arbitrary<Pool> = record({
   id: poolId,

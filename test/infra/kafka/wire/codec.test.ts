@@ -53,6 +53,26 @@ test('a message written before senders were kept is read, without them', () => {
   expect(decode(Buffer.from(JSON.stringify(wire)))).toStrictEqual({ ...message, ticks })
 })
 
+test('amounts of hooks are in a message only where a tick has some, and name ticks that it has', () => {
+  const message = blockMessage(2)
+  expect(JSON.parse(encode(message).toString())).not.toHaveProperty('hookAmounts')
+  const hookAmounts = { amount0: 5n, amount1: -(2n ** 127n) }
+  const ticks = message.ticks.map((tick, index) => (index === 0 ? { ...tick, hookAmounts } : tick))
+  const wire = JSON.parse(encode({ ...message, ticks }).toString())
+  expect(wire.hookAmounts).toEqual({ tick: [0], amount0: [5], amount1: ['-0x80000000000000000000000000000000'] })
+  expect(decode(Buffer.from(JSON.stringify(wire)))).toStrictEqual({ ...message, ticks })
+  for (const wrong of [
+    { tick: [ticks.length] },
+    { tick: [-1] },
+    { amount0: [] },
+    { amount1: 'x' },
+    { tick: undefined },
+  ]) {
+    const spoiled = { ...wire, hookAmounts: { ...wire.hookAmounts, ...wrong } }
+    expect(() => decode(Buffer.from(JSON.stringify(spoiled))), JSON.stringify(wrong)).toThrow(/hookAmounts/)
+  }
+})
+
 test('a message of a later version says which program can read it', () => {
   const bytes = Buffer.from(JSON.stringify({ v: 2 }))
   expect(() => decode(bytes)).toThrowErrorMatchingInlineSnapshot(

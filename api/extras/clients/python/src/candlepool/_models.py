@@ -117,6 +117,9 @@ class Tick(TypedDict):
     block: NotRequired[int]
     logIndex: NotRequired[int]
     sender: NotRequired[str | None]
+    hookAmount0: NotRequired[str | None]
+    hookAmount1: NotRequired[str | None]
+    effectivePrice: NotRequired[float | None]
 
 
 class UsageCreditsMinute(TypedDict):
