@@ -18,6 +18,7 @@ const WARNING = words('message documentation_url tip')
 
 const POSITION = words('block logIndex')
 const MARKET = words('price change24h volumeUSD24h firstSeen venue hooks hookDeltas')
+const HOOKED = words('hookAmount0 hookAmount1 effectivePrice')
 const FLOW = words('trades buys sells volumeBase volumeQuote volumeUsd buyVolume vwap')
 
 const CLOSED = `pool=${POOLS.main.id}&from=2024-01-05&to=2024-01-05T01:30:00Z`
@@ -32,6 +33,8 @@ const INCLUDES: readonly (readonly [path: string, include: string, added: readon
   [TICKS, 'position,sender', [...POSITION, 'sender']],
   [TICKS, 'sender,position', [...POSITION, 'sender']],
   [TICKS, ' sender , position ', [...POSITION, 'sender']],
+  [TICKS, 'hooks', HOOKED],
+  [TICKS, 'hooks,sender,position', [...POSITION, 'sender', ...HOOKED]],
   [POOLS_OF_PAIR, 'market', MARKET],
   [CANDLES, 'flow', FLOW],
   ['/v0/candles?symbol=WETH-USDC&interval=1m&limit=9', 'flow', FLOW],
@@ -114,16 +117,16 @@ describe.skipIf(withoutClickHouse)('by the letter of the interface', () => {
   })
 
   test.each([
-    [TICKS, 'market', 'position, sender'],
-    [TICKS, 'block', 'position, sender'],
-    [TICKS, 'Position', 'position, sender'],
-    [TICKS, 'position,position', 'position, sender'],
-    [TICKS, 'position,sender,position', 'position, sender'],
-    [TICKS, 'position,', 'position, sender'],
-    [TICKS, ',', 'position, sender'],
-    [TICKS, 'position sender', 'position, sender'],
-    [TICKS, '*', 'position, sender'],
-    [TICKS, 'constructor', 'position, sender'],
+    [TICKS, 'market', 'position, sender, hooks'],
+    [TICKS, 'block', 'position, sender, hooks'],
+    [TICKS, 'Position', 'position, sender, hooks'],
+    [TICKS, 'position,position', 'position, sender, hooks'],
+    [TICKS, 'position,sender,position', 'position, sender, hooks'],
+    [TICKS, 'position,', 'position, sender, hooks'],
+    [TICKS, ',', 'position, sender, hooks'],
+    [TICKS, 'position sender', 'position, sender, hooks'],
+    [TICKS, '*', 'position, sender, hooks'],
+    [TICKS, 'constructor', 'position, sender, hooks'],
     [POOLS_OF_PAIR, 'position', 'market'],
     [CANDLES, 'flow,flow', 'flow'],
     [CANDLES, 'position', 'flow'],
@@ -183,6 +186,7 @@ describe.skipIf(withoutClickHouse)('by the letter of the interface', () => {
     ['/v0/ticks?', '', TICK],
     ['/v0/ticks?', 'position', [...TICK, ...POSITION]],
     ['/v0/ticks?', 'sender,position', [...TICK, ...POSITION, 'sender']],
+    ['/v0/ticks?', 'hooks', [...TICK, ...HOOKED]],
     ['/v0/candles?interval=1m&', 'flow', [...CANDLE, ...FLOW]],
   ])('a stream of %s with include=%s has these fields in each row', async (start, include, fields) => {
     const stop = new AbortController()

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { withoutClickHouse } from '../../../support/clickhouse.ts'
-import { PlacedTicks, Ticks } from '../../body.ts'
+import { HookedTicks, PlacedTicks, Ticks } from '../../body.ts'
 import { ARBITRUM_POOLS, POOLS, ROUTER } from '../../scenario.ts'
 import { scenarioServices } from '../../scenario-services.ts'
 import type { Service } from '../../service.ts'
@@ -61,6 +61,19 @@ describe.skipIf(withoutClickHouse)('GET /v0/ticks', () => {
     expect(places).toEqual([...new Set(places)].sort((one, other) => one - other))
     expect(data.map(({ id }) => Number(id.split('-')[1]))).toEqual(data.map(({ logIndex }) => logIndex))
     expect(data.at(-1)?.sender).toBe(ROUTER)
+  })
+
+  test('include=hooks has nothing of a hook where the pool has none, and the execution price', async () => {
+    for (const asked of [`pool=${MAIN}`, 'symbol=WETH-USDC', `pool=${MAIN}&price=spot`]) {
+      const [{ body }, executed] = await Promise.all([
+        service.get(`/v0/ticks?${asked}&${MORNING}&include=hooks`),
+        ask(`${asked}&${MORNING}&price=execution`.replace('&price=spot', '')),
+      ])
+      const { data } = HookedTicks.parse(body)
+      expect(data.length).toBeGreaterThan(1)
+      const expected = executed.data.map(({ price }) => ({ hookAmount0: '0', hookAmount1: '0', effectivePrice: price }))
+      expect(data).toMatchObject(expected)
+    }
   })
 
   test('limit keeps the newest that end at to, and to itself is outside', async () => {
