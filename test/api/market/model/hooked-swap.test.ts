@@ -12,7 +12,7 @@ const ETHER = 10n ** 18n
 
 type Amounts = readonly [amount0: bigint, amount1: bigint, hook0?: bigint, hook1?: bigint]
 
-/** Of a pool of USDC (6 decimals) and WETH (18); no amounts of the hook: it said nothing. */
+/** The pool is of USDC (6 decimals) and WETH (18). Without amounts of the hook, it said nothing. */
 function fieldsOf([amount0, amount1, hook0, hook1]: Amounts, hooks: Pool['hooks'], forward = true) {
   const token = (decimals: number) => ({ ...POOLS.main.token0, decimals })
   const { hooks: _, ...main } = POOLS.main
