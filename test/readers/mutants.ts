@@ -1,17 +1,8 @@
 /** Planted faults: what the judge of the readers has to find before its silence means anything. */
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { type Copy, copySources, type PlantedFault } from '../mutants/plant.ts'
 import type { FaultName } from './faults.ts'
 
-export type Mutant = {
-  name: string
-  file: string
-  /** Stands once in the file. */
-  from: string
-  to: string
-  faults: readonly FaultName[]
-}
+export type ReaderMutant = PlantedFault & { faults: readonly FaultName[] }
 
 const FORKS: readonly FaultName[] = [
   'fork of a few blocks',
@@ -20,7 +11,7 @@ const FORKS: readonly FaultName[] = [
 ]
 
 /** Five of how the caches of the API follow the tables, two of the ledger. */
-export const MUTANTS: readonly Mutant[] = [
+export const READER_MUTANTS: readonly ReaderMutant[] = [
   {
     name: 'cache: a candle that lost its trades stays in its chunk',
     file: 'api/market/cache/cache-refresh.ts',
@@ -72,22 +63,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
 ]
 
-const ROOT = join(import.meta.dirname, '../..')
-const COPIED = ['ingest', 'aggregator', 'api', 'infra', 'package.json', 'tsconfig.json']
-
-/** The file with the fault in it. Throws unless the text to change stands in it once. */
-export async function mutated({ name, file, from, to }: Mutant): Promise<string> {
-  const text = await readFile(join(ROOT, file), 'utf8')
-  if (text.split(from).length !== 2) throw new Error(`${name}: ${file} has the text to change not once.`)
-  return text.replace(from, to)
-}
-
 /** A copy of the sources with the fault in it. */
-export async function plant(mutant: Mutant): Promise<{ root: string; remove(): Promise<void> }> {
-  const text = await mutated(mutant)
-  const root = await mkdtemp(join(tmpdir(), 'candlepool-mutant-'))
-  await Promise.all(COPIED.map((part) => cp(join(ROOT, part), join(root, part), { recursive: true })))
-  await symlink(join(ROOT, 'node_modules'), join(root, 'node_modules'))
-  await writeFile(join(root, mutant.file), text)
-  return { root, remove: () => rm(root, { recursive: true, force: true }) }
+export async function plant(mutant: ReaderMutant): Promise<Pick<Copy, 'root' | 'remove'>> {
+  const copy = await copySources()
+  await copy.plant(mutant)
+  return copy
 }

@@ -8,7 +8,7 @@ import { withoutClickHouse } from '../support/clickhouse.ts'
 import { kafkaOrSkip } from '../support/kafka.ts'
 import { freshSeed } from '../support/seeds.ts'
 import { reportToSoak } from '../support/soak-report.ts'
-import { MUTANTS, plant } from './mutants.ts'
+import { plant, READER_MUTANTS } from './mutants.ts'
 import { countsOf, describeViolation, describeWatched, watch } from './watch.ts'
 
 const SECONDS = Number(process.env['SECONDS'] ?? 60)
@@ -36,7 +36,7 @@ describe.skipIf(!isAsked || withoutClickHouse || kafkaOrSkip().skip)(
       },
     )
 
-    test.runIf(process.env['MUTANTS']).each(MUTANTS)(
+    test.runIf(process.env['MUTANTS']).each(READER_MUTANTS)(
       `$name (SEED=${SEED})`,
       { timeout: START_MS + 3_000 * MUTANT_SECONDS },
       async (mutant) => {

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { digestOf, digestOfColumns } from '../../../aggregator/store/digest.ts'
+import { digestOf, digestOfColumns, digestOfDollars } from '../../../aggregator/store/digest.ts'
 import { columnsOf } from '../../../ingest/columns/tick-columns.ts'
+import type { Tick } from '../../../ingest/model/tick.ts'
 import { anyTick } from '../../support/any-tick.ts'
 import { blockPlan } from '../../support/chain.ts'
 import { seeded } from '../../support/seed.ts'
@@ -29,6 +30,17 @@ describe('the digest of a block’s ticks', () => {
       }),
       seeded(),
     )
+  })
+
+  test('the digest of dollars changes where two ticks exchange theirs', () => {
+    const [one, other] = [1n, 2n].map((amountUsdMicros, logIndex) => ({ logIndex, amountUsdMicros }) as Tick)
+    if (!one || !other) throw new Error('There are two.')
+    const exchanged = [
+      { ...one, amountUsdMicros: other.amountUsdMicros },
+      { ...other, amountUsdMicros: one.amountUsdMicros },
+    ]
+    expect(digestOfDollars(exchanged)).not.toBe(digestOfDollars([one, other]))
+    expect(digestOfDollars([other, one])).toBe(digestOfDollars([one, other]))
   })
 
   test('the digest is the sum of its parts, and 0 for no ticks', () => {

@@ -2,6 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
   FINAL_HISTORY,
+  finalRowVersion,
+  finalTombstoneVersion,
   type LogPosition,
   positionOf,
   rowVersion,
@@ -50,6 +52,16 @@ describe('a version', () => {
 
   test('final history beats every live row', () => {
     expect(FINAL_HISTORY).toBeGreaterThan(rowVersion({ generation: MAX_GENERATION, offset: MAX_OFFSET }))
+  })
+
+  test('a row of a job beats the tombstone of that job, which beats every row of the jobs before', () => {
+    fc.assert(
+      fc.property(fc.nat(2 ** 31 - 1), (job) => {
+        expect(finalRowVersion(job)).toBeGreaterThan(finalTombstoneVersion(job))
+        expect(finalTombstoneVersion(job + 1)).toBeGreaterThan(finalRowVersion(job))
+      }),
+      seeded(),
+    )
   })
 
   test('a version fits a UInt64, the bit of final history included', () => {

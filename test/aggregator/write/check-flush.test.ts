@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import { BrokenInvariant, checkCounts, checkFlush, checkVersions } from '../../../aggregator/write/check-flush.ts'
 import type { PlacedMessage } from '../../../aggregator/write/rows.ts'
-import type { BlockMessage } from '../../../ingest/model/message.ts'
+import type { BlockContent, BlockMessage } from '../../../ingest/model/message.ts'
 import { asBlocks, asRange, type Chain, fullBlocks, mine } from '../../support/chain.ts'
 import { networkOf } from '../running.ts'
 
@@ -44,6 +44,18 @@ describe('a flush', () => {
       parent: CHAIN[1],
     }
     expect(ruleOf(() => checkFlush(network, [range]))).toBeUndefined()
+  })
+
+  test('a range is refused where a block of it is above its end, or comes twice', () => {
+    const position = { generation: 0, offset: 3 }
+    const message = asRange(network, CHAIN.slice(2))
+    for (const blocks of [
+      [...message.blocks, { ...message.blocks[0], number: message.to + 1 } as BlockContent],
+      [...message.blocks.slice(0, 1), ...message.blocks],
+    ])
+      expect(ruleOf(() => checkFlush(network, [{ message: { ...message, blocks }, position, parent: CHAIN[1] }]))).toBe(
+        'blocks of a message ascend within its range',
+      )
   })
 
   test.each<[string, (message: BlockMessage, index: number) => object]>([

@@ -303,6 +303,32 @@ const own = fc.record({
   isAsked: fc.boolean(),
 })
 
+test('a process that is killed returns its claims to its peers after eight seconds', () => {
+  let now = 0
+  const [killed, peer] = ['a', 'b'].map((instance) => openShares(instance, () => now))
+  const meters = [openMeter(undefined), openMeter(undefined)]
+  const [hash] = KEYS
+  if (!killed || !peer || hash === undefined) throw new Error('There are two processes and a key.')
+  const round = (shares: Shares, others: readonly ClaimRow[]) => {
+    const rows = beginWrite(shares, MINUTE)
+    endWrite(shares)
+    beginRead(shares)
+    endRead(shares, others)
+    return rows
+  }
+  const [own, other] = meters.map((meter, at) => track(at === 0 ? killed : peer, hash, MINUTE, meter, 60))
+  reserve(meters[0] as Meter, { minute: 60, month: 1e6 } as never, MINUTE, 60)
+  const claims = round(killed, [])
+  expect(own?.granted).toBe(60)
+  reserve(meters[1] as Meter, { minute: 60, month: 1e6 } as never, MINUTE, 5)
+  for (now = 500; now < EXPIRE_MS; now += 500) {
+    round(peer, claims)
+    expect(other?.granted).toBe(0)
+  }
+  for (now = EXPIRE_MS + 1_000; now < EXPIRE_MS + 3_000; now += 500) round(peer, claims)
+  expect(other?.granted).toBeGreaterThanOrEqual(5)
+})
+
 test('a claim is never below what is used, nor above what the process holds or the peers leave', () => {
   fc.assert(
     fc.property(own, fc.nat(60), peers, (one, more, all) => {

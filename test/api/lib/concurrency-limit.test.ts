@@ -35,11 +35,16 @@ test('those beyond the line, and those whose turn does not come, are sent away a
   let finish = () => {}
   const first = crowd(() => new Promise<void>((resolve) => (finish = resolve)))
   const second = crowd(async () => 'never')
+  const refused: string[] = []
+  second.catch(() => refused.push('second'))
   await expect(crowd(async () => 'never')).rejects.toMatchObject({
     code: 'overloaded',
     headers: { 'Retry-After': '1' },
   })
+  refused.push('third')
   await expect(second).rejects.toMatchObject({ code: 'overloaded' })
+  // The line was full: it did not wait.
+  expect(refused).toEqual(['third', 'second'])
   finish()
   await first
   expect(await crowd(async () => 'again')).toBe('again')

@@ -149,6 +149,21 @@ describe('the proof of a block', () => {
     expect(await prove()).toMatchObject({ logs: swaps })
   })
 
+  test('the root does not have the indexes of logs: a node that answers them out of order proves nothing', async () => {
+    const [one] = nodes
+    const shared = chain.logs.find((log, at) => log.blockNumber === chain.logs[at + 1]?.blockNumber)
+    const number = Number(shared?.blockNumber)
+    const inOrder = await prove(number)
+    expect(inOrder?.logs.length).toBeGreaterThan(0)
+    const logs = chain.logs.filter((log) => Number(log.blockNumber) === number)
+    if (one)
+      one.faults.twistReceipt = (its) =>
+        its.map((log) => ({ ...log, logIndex: numberToHex(5_000 - Number(log.logIndex)) }))
+    expect(logs.length).toBeGreaterThan(1)
+    expect(await prove(number, nodes.slice(0, 1))).toBeUndefined()
+    expect((await prove(number))?.logs).toEqual(inOrder?.logs)
+  })
+
   test('endpoints without receipts prove nothing', async () => {
     for (const { faults } of nodes) faults.lacksMethods = ['eth_getBlockReceipts', 'eth_getTransactionReceipt']
     expect(await prove()).toBeUndefined()

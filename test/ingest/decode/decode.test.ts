@@ -1,4 +1,4 @@
-import { type Abi, parseAbi, parseEventLogs } from 'viem'
+import { type Abi, type AbiEvent, encodeAbiParameters, encodeEventTopics, parseAbi, parseEventLogs } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { decodeV3, V3_TOPICS } from '../../../ingest/decode/decode-v3.ts'
 import { decodeV4, V4_TOPICS } from '../../../ingest/decode/decode-v4.ts'
@@ -15,6 +15,30 @@ const v4Abi = parseAbi([
   'event Swap(bytes32 indexed id, address indexed sender, int128 amount0, int128 amount1, uint160 sqrtPriceX96, uint128 liquidity, int24 tick, uint24 fee)',
 ])
 const { v3, v4 } = NETWORKS.ethereum
+const createdAbi = parseAbi([
+  'event PoolCreated(address indexed token0, address indexed token1, uint24 indexed fee, int24 tickSpacing, address pool)',
+  'event Initialize(bytes32 indexed id, address indexed currency0, address indexed currency1, uint24 fee, int24 tickSpacing, address hooks, uint160 sqrtPriceX96, int24 tick)',
+  'event ModifyLiquidity(bytes32 indexed id, address indexed sender, int24 tickLower, int24 tickUpper, int256 liquidityDelta, bytes32 salt)',
+])
+
+/** A log as viem encodes it; `values` in the order of the event. */
+function logOf(eventName: string, values: readonly unknown[], address: RpcLog['address']): RpcLog {
+  const { inputs } = createdAbi.find(({ name }) => name === eventName) as AbiEvent
+  const named = Object.fromEntries(inputs.map(({ name }, index) => [name, values[index]]))
+  const unindexed = inputs.filter(({ indexed }) => !indexed)
+  return {
+    ...(recordedDay()[0] as RpcLog),
+    address,
+    topics: encodeEventTopics({ abi: createdAbi, eventName, args: named } as never) as RpcLog['topics'],
+    data: encodeAbiParameters(
+      unindexed,
+      unindexed.map(({ name }) => named[name ?? '']),
+    ),
+  }
+}
+
+const [ONE, TWO, HOOK] = ['1', '2', '3'].map((digit) => `0x${digit.repeat(40)}` as const)
+const ID = `0x${'ab'.repeat(32)}`
 
 /** The event according to viem's decoder. */
 function byViem(abi: Abi, log: RpcLog) {
@@ -86,6 +110,27 @@ describe('a recorded block with swaps of v3 and v4', () => {
   })
 })
 
+describe('the creation of a pool', () => {
+  test('counts in v3 where the factory emits it, and where another contract does, it says nothing', () => {
+    const created = logOf('PoolCreated', [ONE, TWO, 500, 10, HOOK], v3.factory)
+    expect(decodeV3(created, v3.factory)).toMatchObject({ kind: 'created', pool: HOOK, currency0: ONE, fee: 500 })
+    expect(decodeV3({ ...created, address: TWO as RpcLog['address'] }, v3.factory)).toBeUndefined()
+  })
+
+  test('has the hook and the first price of a v4 pool', () => {
+    const created = logOf('Initialize', [ID, ONE, TWO, 3_000, 60, HOOK, 7n << 96n, 5], v4.poolManager)
+    const expected = { kind: 'created', pool: ID, currency0: ONE, currency1: TWO, fee: 3_000, hooks: HOOK }
+    expect(decodeV4(created, v4.poolManager)).toEqual({ ...expected, sqrtPriceX96: 7n << 96n })
+  })
+})
+
+test('a v4 position grows and shrinks by signed amounts, between signed ticks', () => {
+  for (const liquidityDelta of [-(10n ** 20n), 10n ** 20n]) {
+    const log = logOf('ModifyLiquidity', [ID, ONE, -887_220, -60, liquidityDelta, ID], v4.poolManager)
+    expect(decodeV4(log, v4.poolManager)).toMatchObject({ tickLower: -887_220, tickUpper: -60, liquidityDelta })
+  }
+})
+
 describe('a recorded day of one v3 pool', () => {
   test('every swap, mint and burn decodes as viem decodes it', () => {
     const counts = { swap: 0, liquidity: 0, other: 0 }
@@ -132,6 +177,8 @@ describe('a log that only resembles a pool event', () => {
   test('is broken where its parameters are not indexed as ours are', () => {
     const [topic] = (swap as RpcLog).topics
     expect(decodeV3({ ...(swap as RpcLog), topics: [topic as `0x${string}`] }, v3.factory)?.kind).toBe('broken')
+    const topics = [...(swap as RpcLog).topics, topic] as RpcLog['topics']
+    expect(decodeV3({ ...(swap as RpcLog), topics }, v3.factory)?.kind).toBe('broken')
   })
 
   test('says nothing where its topic is unknown or missing', () => {

@@ -52,6 +52,7 @@ describe('what a swap was worth in US dollars', () => {
     const usd = new UsdPrices(NETWORKS.ethereum)
     usd.observe(reference, AT_2500, 100)
     expect(usd.amountUsdMicros(reference, { amount0: 2_400_000_000n, amount1: -ONE_ETH })).toBe(2_450_000_000n)
+    expect(usd.amountUsdMicros(reference, { amount0: 2_400_000_001n, amount1: -ONE_ETH })).toBe(2_450_000_001n)
     expect(usd.amountUsdMicros(pool(dog, dog), { amount0: 1n, amount1: -1n })).toBe(0n)
   })
 

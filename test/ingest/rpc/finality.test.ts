@@ -7,6 +7,7 @@ import type { IngestFact } from '../../../ingest/model/fact.ts'
 import { type Message, tipOf } from '../../../ingest/model/message.ts'
 import { NETWORKS } from '../../../ingest/model/networks.ts'
 import type { StoredChain, StoredTip } from '../../../ingest/model/stored-chain.ts'
+import { Finality } from '../../../ingest/rpc/finality.ts'
 import { type ArrayLog, arrayLog } from '../../support/array-log.ts'
 import { DAY, madeUpHash, recordedDay } from '../../support/recorded.ts'
 import { startRecordedDay } from '../../support/recorded-day.ts'
@@ -115,6 +116,33 @@ const REFUSALS: [string, NonNullable<Faults['finalized']>][] = [
   ['an error', { error: { code: -39001, message: 'finalized block not found' } }],
   ['a refusal', { error: { code: -32602, message: 'invalid argument 0: hex string without 0x prefix' } }],
 ]
+
+describe('the newest final block', () => {
+  const at = (number: number) => ({ number, hash: madeUpHash(number) })
+
+  test('is none that is far below the head, and none that is too young', () => {
+    const finality = new Finality({ maxLagBlocks: 100, minSeconds: 600 })
+    const block = (number: number, age: number) => ({ number, timestamp: Math.floor(Date.now() / 1_000) - age })
+    const head = block(1_000, 0)
+    expect(finality.isPlausible(block(900, 700), head)).toBe(true)
+    expect(finality.isPlausible(block(899, 700), head)).toBe(false)
+    expect(finality.isPlausible(block(950, 500), head)).toBe(false)
+  })
+
+  test('never falls, and is not above the head of the node that is asked', async () => {
+    const finality = new Finality()
+    await finality.setNamed(at(10))
+    await finality.setNamed(at(5))
+    expect(finality.below(10)).toEqual(at(10))
+    expect(finality.below(9)).toBeUndefined()
+  })
+
+  test('is the one that the voices agree on, below the one that they do not', async () => {
+    const finality = new Finality({ agreeAt: async (number) => madeUpHash(number, number > 995 ? 1 : 0) })
+    await finality.setNamed(at(1_000))
+    expect(finality.below(1_000)).toEqual(at(992))
+  })
+})
 
 describe('a node that does not say what is final', () => {
   test.each(drawn('refusals', REFUSALS, 1))(

@@ -1,5 +1,12 @@
 import { expect, test } from 'vitest'
-import { type Coverage, clip, gapSinceTip, gapsOf } from '../../../../api/market/cache/coverage.ts'
+import {
+  type Coverage,
+  clip,
+  completeUntil,
+  gapSinceTip,
+  gapsOf,
+  isComplete,
+} from '../../../../api/market/cache/coverage.ts'
 import { addressOf, poolOf } from '../../../support/store.ts'
 
 const token = { address: addressOf('01'), symbol: 'A', name: 'A', decimals: 18 }
@@ -55,6 +62,32 @@ test('time after the tip is not known once the ledger is late', () => {
     { from: 9_001, to: Number.POSITIVE_INFINITY },
   ])
   expect(gapSinceTip({ tip: undefined, backfilled: [] }, 0)).toEqual([])
+})
+
+test('one run alone makes a range complete, or the ledger', () => {
+  const runs = [read(100, 199), read(300, 399)]
+  const coverage = { tip, backfilled: runs, gaps: [], unproven: [], finalUntil: undefined }
+  expect(isComplete({ from: 1_500, to: 1_900 }, { ...coverage, tip: undefined })).toBe(true)
+  expect(isComplete({ from: 1_500, to: 3_500 }, { ...coverage, tip: undefined })).toBe(false)
+  expect(isComplete({ from: 0, to: tip.timestamp }, coverage)).toBe(true)
+  expect(isComplete({ from: 0, to: tip.timestamp + 1 }, coverage)).toBe(false)
+})
+
+test('time is complete from a trade up to the next gap, and a gap that ends within the bucket lies before the trade', () => {
+  const bucket = { from: 100, to: 200 }
+  expect(completeUntil([], bucket)).toBe(Number.POSITIVE_INFINITY)
+  expect(completeUntil([{ from: START, to: 150 }], bucket)).toBe(Number.POSITIVE_INFINITY)
+  expect(
+    completeUntil(
+      [
+        { from: START, to: 150 },
+        { from: 300, to: 400 },
+      ],
+      bucket,
+    ),
+  ).toBe(300)
+  expect(completeUntil([{ from: 120, to: 150 }], bucket)).toBe(120)
+  expect(completeUntil([{ from: 50, to: 200 }], bucket)).toBe(50)
 })
 
 test('only what lies within a range counts', () => {

@@ -41,6 +41,21 @@ test('one request tries an endpoint after its rest, and the others wait for its 
   expect(health.failures).toBe(0)
 })
 
+test('faults are counted over answers in between, until there was none for a while', () => {
+  const fault = () => health.failed(health.begin(), { isFault: true })
+  const answer = () => health.succeeded(health.begin())
+  expect(fault()).toBe(100)
+  answer()
+  expect(fault()).toBe(200)
+  answer()
+  expect(fail()).toBe(100)
+  answer()
+  expect(health.isAtFault).toBe(true)
+  vi.advanceTimersByTime(RETRY_POLICY.capMs + 1)
+  expect(health.isAtFault).toBe(false)
+  expect(fault()).toBe(100)
+})
+
 test('an answer to what was asked before the failure does not end the rest', () => {
   const early = health.begin()
   fail()

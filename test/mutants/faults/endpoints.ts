@@ -1,0 +1,78 @@
+/** Which endpoint is asked, what it may answer, and who is believed. */
+import { faultsIn } from '../plant.ts'
+
+const ENDPOINTS = ['test/ingest/rpc/endpoints/endpoints.test.ts', 'test/ingest/rpc/endpoints/endpoint-changes.test.ts']
+const CHOICE = ['test/ingest/rpc/endpoints/endpoint-choice.test.ts']
+const HEALTH = [
+  'test/ingest/rpc/endpoints/endpoint-health.test.ts',
+  'test/ingest/rpc/endpoints/endpoint-faults.test.ts',
+  ...ENDPOINTS,
+]
+
+export const ENDPOINT_FAULTS = [
+  ...faultsIn('ingest/rpc/endpoints/chain-check.ts', ENDPOINTS, [
+    ['an endpoint of another network is read', 'if (chainId === network.chainId) {', 'if (chainId > 0) {'],
+    [
+      'an endpoint is of its network for ever',
+      'performance.now() - endpoint.verifiedMs < everyMs',
+      'endpoint.verifiedMs > 0',
+    ],
+  ]),
+  ...faultsIn('ingest/rpc/endpoints/circuit-breaker.ts', HEALTH, [
+    ['each failure of a burst counts', 'if (epoch !== this.#epoch) return undefined', ''],
+    ['an endpoint rests as long after each failure', 'coolDownMs * 2 ** inRow', 'coolDownMs'],
+    [
+      'a success does not end a rest',
+      'this.#failures = 0\n    this.#probing = false\n    return failures',
+      'this.#probing = false\n    return failures',
+    ],
+    [
+      'faults are forgotten with the next answer',
+      'const inRow = isFault ? Math.max(this.#failures, this.#faultsBefore(capMs)) : this.#failures',
+      'const inRow = this.#failures',
+    ],
+    ['all requests probe an endpoint that rests', 'return this.#probing ? PROBE_LOOK_MS : 0', 'return 0'],
+  ]),
+  ...faultsIn(
+    'ingest/rpc/endpoints/endpoint-choice.ts',
+    [...CHOICE, ...HEALTH],
+    [
+      [
+        'an endpoint that is below the block is asked first',
+        'Number(atLeast !== undefined && endpoint.isBelow(atLeast))',
+        '0',
+      ],
+      ['an endpoint that rests is asked first', 'Number(endpoint.waitMs() > 0),', '0,'],
+      ['the same voice confirms itself', 'Number(endpoint.voice === voiceOf(notFirst)),', '0,'],
+    ],
+  ),
+  ...faultsIn(
+    'ingest/rpc/endpoints/endpoint.ts',
+    [...CHOICE, 'test/ingest/rpc/hostile-answers.test.ts', ...HEALTH],
+    [
+      [
+        'headers are used without proof',
+        'if (problem !== undefined) throw new BadAnswer',
+        'if (problem === null) throw new BadAnswer',
+      ],
+      ['answers are not checked', 'checkAnswer(args.method, answer)', 'void checkAnswer'],
+      [
+        'the head of an endpoint never falls',
+        'if (isLatest || number > (this.#head?.number ?? -1))',
+        'if (number > (this.#head?.number ?? -1))',
+      ],
+    ],
+  ),
+  ...faultsIn(
+    'ingest/rpc/endpoints/agreement.ts',
+    ['test/ingest/audit/audit-proof.test.ts', 'test/ingest/follow/provider-ways.test.ts', ...ENDPOINTS],
+    [
+      ['half of the voices are most of them', 'length > hashes.length / 2', 'length >= hashes.length / 2'],
+      [
+        'voices that are silent agree',
+        'if (expected().some((voice) => !heard.has(voice))) return undefined',
+        'void [expected, heard]',
+      ],
+    ],
+  ),
+]

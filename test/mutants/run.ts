@@ -1,0 +1,90 @@
+/**
+ * `npm run mutants`: plants one fault after the other, runs the suites that should notice it, and prints which one did. A fault that survives is a missing
+ * test: the command ends with 1 then. Words after `--` choose the faults with one of them in their area or name.
+ */
+import { spawn } from 'node:child_process'
+import { readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { MUTANTS, type NamedMutant } from './mutants.ts'
+import { type Copy, copySources } from './plant.ts'
+
+type Verdict = { kind: 'found'; by: string } | { kind: 'survived' } | { kind: 'broken'; reason: string }
+
+/** As vitest's reporter `json` writes it. */
+type Report = {
+  success: boolean
+  testResults: readonly {
+    name: string
+    status: string
+    message: string
+    assertionResults: readonly { status: string; fullName: string }[]
+  }[]
+}
+
+const { positionals, values } = parseArgs({ allowPositionals: true, options: { help: { type: 'boolean' } } })
+if (values.help) {
+  console.log(
+    'npm run mutants -- [WORD ...]\n\nPlants the faults with one of the words in their area or name, all without a word.',
+  )
+  process.exit(0)
+}
+const chosen = MUTANTS.filter(({ area, name }) => positionals.every((word) => `${area}: ${name}`.includes(word)))
+const copy = await copySources(['test'])
+const counts = { found: 0, survived: 0, broken: 0 }
+try {
+  for (const mutant of chosen) {
+    const began = Date.now()
+    const verdict = await verdictOf(mutant)
+    counts[verdict.kind]++
+    const told = verdict.kind === 'found' ? verdict.by : verdict.kind === 'broken' ? verdict.reason : '-'
+    const seconds = `${Math.round((Date.now() - began) / 1000)} s`
+    console.log(`${verdict.kind.padEnd(8)}  ${seconds.padStart(5)}  ${mutant.area}: ${mutant.name}  ←  ${told}`)
+  }
+} finally {
+  await copy.remove()
+}
+console.log(`\n${counts.found} of ${chosen.length} found, ${counts.survived} survived, ${counts.broken} broken.`)
+process.exitCode = counts.found === chosen.length ? 0 : 1
+
+async function verdictOf(mutant: NamedMutant): Promise<Verdict> {
+  await copy.plant(mutant)
+  try {
+    for (const suite of mutant.suites) {
+      const verdict = await runSuite(copy, suite)
+      if (verdict.kind !== 'survived') return verdict
+    }
+    return { kind: 'survived' }
+  } finally {
+    await copy.restore(mutant)
+  }
+}
+
+/** A file that does not load proves nothing: the fault is no program then. */
+async function runSuite({ root }: Copy, suite: string): Promise<Verdict> {
+  const project = suite.endsWith('.int.test.ts') || suite.startsWith('test/tour') ? 'int' : 'quick'
+  const out = join(root, 'report.json')
+  await rm(out, { force: true })
+  const args = ['run', '--config', 'test/vitest.config.ts', '--project', project, '--bail=1', '--reporter=json']
+  await ended(root, ['node_modules/vitest/vitest.mjs', ...args, `--outputFile=${out}`, suite])
+  const report = await readFile(out, 'utf8').then(
+    (text) => JSON.parse(text) as Report,
+    () => undefined,
+  )
+  if (!report || report.testResults.length === 0) return { kind: 'broken', reason: `${suite} did not run` }
+  const tests = report.testResults.flatMap(({ assertionResults }) => assertionResults)
+  const failed = tests.find(({ status }) => status === 'failed')
+  if (failed) return { kind: 'found', by: failed.fullName.trim() }
+  // Where no ClickHouse starts, tests of tables skip.
+  if (!tests.some(({ status }) => status === 'passed')) return { kind: 'broken', reason: `${suite} ran no test` }
+  if (report.success) return { kind: 'survived' }
+  return { kind: 'broken', reason: report.testResults.map(({ message }) => message.split('\n')[0]).join() }
+}
+
+function ended(cwd: string, args: readonly string[]): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, args, { cwd, stdio: 'ignore', env: { ...process.env, NO_COLOR: '1' } })
+    child.on('error', reject)
+    child.on('exit', () => resolve())
+  })
+}
