@@ -232,16 +232,22 @@ describe.skipIf(withoutClickHouse)('looked-up pools', () => {
       client,
       query,
     )
-    const pools = (await opened()).on('ethereum')
-    const read = async (what: () => Promise<unknown> | undefined) => {
-      const before = await rowsRead(client)
-      await what()
-      return (await rowsRead(client)) - before
+    type Pools = Awaited<ReturnType<typeof opened>>
+    /** Other suites read from the same server: one of three readings is without them. */
+    const read = async (what: (pools: ReturnType<Pools['on']>) => Promise<unknown> | undefined) => {
+      const counts: number[] = []
+      for (let time = 0; time < 3; time++) {
+        const pools = (await opened()).on('ethereum')
+        const before = await rowsRead(client)
+        await what(pools)
+        counts.push((await rowsRead(client)) - before)
+      }
+      return Math.min(...counts)
     }
-    expect(await read(() => pools?.listing(pool))).toBeLessThan(100_000)
-    expect(await read(() => pools?.ofPair(token, WETH))).toBeLessThan(100_000)
-    expect(await read(() => pools?.ofToken(token))).toBeLessThan(100_000)
-    expect(await read(() => pools?.called('nope'))).toBeLessThan(100_000)
+    expect(await read((pools) => pools?.listing(pool))).toBeLessThan(100_000)
+    expect(await read((pools) => pools?.ofPair(token, WETH))).toBeLessThan(100_000)
+    expect(await read((pools) => pools?.ofToken(token))).toBeLessThan(100_000)
+    expect(await read((pools) => pools?.called('nope'))).toBeLessThan(100_000)
   })
 })
 
