@@ -10,7 +10,7 @@ export const INTERVAL_RULE = 'a whole number and a unit (s, m, h or d), at most 
 const INTERVAL = /^([1-9][0-9]{0,4})([smhd])$/
 export const INTERVAL_PATTERN = INTERVAL.source
 
-const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 }
+export const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 }
 
 /** Undefined where the text is no interval, or longer than a day. */
 export function parseInterval(text: string): IntervalSeconds | undefined {

@@ -6,6 +6,7 @@ import { sendAnswer, setMarket } from '../../http/headers.ts'
 import { coalesced } from '../../lib/coalesced.ts'
 import { type ConcurrencyLimit, limitConcurrency } from '../../lib/concurrency-limit.ts'
 import { knownCost } from '../../market/answer.ts'
+import { newestStored } from '../../market/cache/coverage.ts'
 import type { Market, PoolAtTip } from '../../market/market.ts'
 import { listingKey } from '../../market/model/listing.ts'
 import { type PairView, viewPrice } from '../../market/model/orientation.ts'
@@ -43,8 +44,7 @@ export function getDepth(market: Market, accounts: Accounts): AccountHandler {
     const { answer, data, cost } = await accounts.charge(account, knownCost(query), async () => {
       const place = await market.atTip(query)
       const { listing, forward } = place.answer.view
-      const { tip, backfilled } = await place.coverage()
-      const newest = `${tip?.hash} ${backfilled.at(-1)?.to}`
+      const newest = newestStored(await place.coverage())
       const key = `${listingKey(listing.network.name, listing.pool.id)} ${forward} ${newest}`
       const data = await shared(key, () => readDepth(place, limited))
       return { answer: place.answer, data, cost: place.answer.cost }

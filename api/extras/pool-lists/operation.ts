@@ -4,6 +4,7 @@ import type { Address } from 'viem'
 import { z } from 'zod'
 import { VENUE_NAMES, type VenueName } from '../../../ingest/model/venue.ts'
 import { CHANGE_PERIODS, type ChangePeriod } from '../../market/pools/pool-figures.ts'
+import { UNIT_SECONDS } from '../../query/interval.ts'
 import { field, invalidParameters, type RawParameters, readQuery } from '../../query/parameters.ts'
 import { limit, TickShape } from '../../query/query.ts'
 import { SCHEMAS } from '../../schema/answers.ts'
@@ -25,7 +26,6 @@ function parseVenues(text: string): readonly VenueName[] | undefined {
 
 /** At most 27 years in days. */
 const AGE = /^[1-9][0-9]{0,3}[smhd]$/
-const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 }
 
 function parseAge(text: string): number | undefined {
   return AGE.test(text) ? Number(text.slice(0, -1)) * (UNIT_SECONDS[text.slice(-1)] ?? 0) : undefined

@@ -199,6 +199,11 @@ export function lastCovered({ tip, backfilled }: Pick<PoolCoverage, 'tip' | 'bac
   return Math.max(tip?.timestamp ?? -1, backfilled.at(-1)?.toTime ?? -1)
 }
 
+/** Names the newest stored blocks: another text once there are others. */
+export function newestStored({ tip, backfilled }: Pick<PoolCoverage, 'tip' | 'backfilled'>): string {
+  return `${tip?.hash} ${backfilled.at(-1)?.to}`
+}
+
 /** True where no new block changes the range: the ledger is past its end, or one backfilled run holds all of it. */
 export function isComplete({ from, to }: TimeRange, { tip, backfilled }: PoolCoverage): boolean {
   if (tip && to <= tip.timestamp) return true

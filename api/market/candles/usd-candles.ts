@@ -1,14 +1,14 @@
 /** Candles in dollars. The tables have none: each is folded from its swaps, so that a request is bounded by their number. */
 import type { ClickHouseClient } from '@clickhouse/client'
-import type { Pool } from '../../../ingest/model/pool.ts'
 import { coalesced } from '../../lib/coalesced.ts'
 import { limitConcurrency } from '../../lib/concurrency-limit.ts'
 import { decimalNumber } from '../../lib/decimal.ts'
 import { queryRows, readSql } from '../../lib/store.ts'
 import { invalidParameters } from '../../query/parameters.ts'
 import type { TimeRange } from '../../query/time-range.ts'
-import type { PoolCoverage } from '../cache/coverage.ts'
-import { averagePrice, type CandleFlow, type CandleView, type PairView } from '../model/orientation.ts'
+import { newestStored, type PoolCoverage } from '../cache/coverage.ts'
+import { listingKey } from '../model/listing.ts'
+import { averagePrice, type CandleView, type PairView, viewFlow } from '../model/orientation.ts'
 import { fromRatio, LEAST_PRICED, USD_DECIMALS } from '../model/usd-price.ts'
 import { clampTime } from '../model/windows.ts'
 import { swapsIn } from './active-periods.ts'
@@ -61,8 +61,8 @@ export function openUsdCandles(reader: ClickHouseClient, freshMs: number): UsdCa
     const { view, interval, limit, flow, coverage } = request
     const range = { from: clampTime(from), to: clampTime(to) }
     const { network, pool } = view.listing
-    const stored = `${coverage.tip?.hash} ${coverage.backfilled.at(-1)?.to}`
-    const key = `${network.name} ${pool.id} ${view.forward} ${interval} ${range.from} ${range.to} ${limit} ${stored}`
+    const place = `${listingKey(network.name, pool.id)} ${view.forward}`
+    const key = `${place} ${interval} ${range.from} ${range.to} ${limit} ${newestStored(coverage)}`
     const rows = await shared(key, () => fold(request, range))
     return {
       traded: rows.map((row) => viewUsd(view, row, flow)).reverse(),
@@ -75,44 +75,26 @@ export function openUsdCandles(reader: ClickHouseClient, freshMs: number): UsdCa
   }
 }
 
-/** Prices are not inverted: each token has its own. Volume is in dollars. */
+/** Prices are not inverted: each token has its own. Volume and the average price are in dollars. */
 function viewUsd({ listing: { pool }, forward }: PairView, row: UsdRow, withFlow: boolean): CandleView {
-  const base = forward ? pool.token0 : pool.token1
-  const [open, high, low, close] = row.ratios.map((ratio) => fromRatio(ratio, base.decimals)) as [
-    number,
-    number,
-    number,
-    number,
-  ]
-  const { bucket: time, trades } = row
-  const volume = decimalNumber(BigInt(row.usd_micros), USD_DECIMALS)
-  return {
-    time,
-    open,
-    high,
-    low,
-    close,
-    volume,
-    trades,
-    ...(withFlow && { flow: flowOf({ pool, forward }, row, volume) }),
-  }
-}
-
-function flowOf({ pool, forward }: { pool: Pool; forward: boolean }, row: UsdRow, volumeUsd: number): CandleFlow {
-  const { trades } = row
-  const [volume0, volume1] = [BigInt(row.volume0), BigInt(row.volume1)]
-  const buys = forward ? row.buys : trades - row.buys
   const [base, quote] = forward ? [pool.token0, pool.token1] : [pool.token1, pool.token0]
-  const [baseVolume, quoteVolume] = forward ? [volume0, volume1] : [volume1, volume0]
-  const buyVolume = forward ? BigInt(row.buy_volume1) : volume0 - BigInt(row.buy_volume0)
-  return {
-    ...{ trades, buys, sells: trades - buys },
-    volumeBase: decimalNumber(baseVolume, base.decimals),
-    volumeQuote: decimalNumber(quoteVolume, quote.decimals),
-    volumeUsd,
-    buyVolume: decimalNumber(buyVolume, quote.decimals),
-    vwap: averagePrice(BigInt(row.usd_micros), USD_DECIMALS, baseVolume, base.decimals),
+  const priceOf = (ratio: number) => fromRatio(ratio, base.decimals)
+  const [open, high, low, close] = row.ratios
+  const { bucket: time, trades } = row
+  const usdMicros = BigInt(row.usd_micros)
+  const candle = {
+    ...{ time, open: priceOf(open), high: priceOf(high), low: priceOf(low), close: priceOf(close) },
+    ...{ volume: decimalNumber(usdMicros, USD_DECIMALS), trades },
   }
+  if (!withFlow) return candle
+  const of = (name0: keyof UsdRow, name1: keyof UsdRow) => BigInt(row[forward ? name1 : name0] as string)
+  const baseVolume = of('volume1', 'volume0')
+  // A swap with a dollar price is executed.
+  const counts = { buys: row.buys, unexecuted: 0 }
+  const sums = { baseVolume, usdMicros, buyVolume: of('buy_volume0', 'buy_volume1'), ...counts }
+  const units = { base: base.decimals, quote: quote.decimals }
+  const flow = viewFlow({ volume: of('volume0', 'volume1'), trades }, sums, { forward, kind: 'execution', ...units })
+  return { ...candle, flow: { ...flow, vwap: averagePrice(usdMicros, USD_DECIMALS, baseVolume, base.decimals) } }
 }
 
 function requireFew(swaps: number): void {

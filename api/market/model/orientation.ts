@@ -88,8 +88,8 @@ export function viewCandle({ listing, forward }: PairView, bucket: FoldedCandle,
 type FlowView = { forward: boolean; kind: PairPrice; base: number; quote: number }
 
 /** A buy of token0 is a sell of token1. A trade of 0 for 0 is executed at no price; with spot prices it is a buy, in either direction. */
-function viewFlow(
-  { volume, trades }: FoldedCandle,
+export function viewFlow(
+  { volume, trades }: Pick<FoldedCandle, 'volume' | 'trades'>,
   { baseVolume, usdMicros, buyVolume, ...counts }: FoldedFlow,
   { forward, kind, base, quote }: FlowView,
 ): CandleFlow {
