@@ -1,6 +1,6 @@
 /**
  * `npm run mutants`: plants one fault after the other, runs the suites that should notice it, and prints which one did. A fault that survives is a missing
- * test: the command ends with 1 then. Words after `--` choose the faults with one of them in their area or name.
+ * test: the command ends with 1 then. Words after `--` choose the faults with each of them in their area or name.
  */
 import { spawn } from 'node:child_process'
 import { readFile, rm } from 'node:fs/promises'
@@ -25,7 +25,7 @@ type Report = {
 const { positionals, values } = parseArgs({ allowPositionals: true, options: { help: { type: 'boolean' } } })
 if (values.help) {
   console.log(
-    'npm run mutants -- [WORD ...]\n\nPlants the faults with one of the words in their area or name, all without a word.',
+    'Usage: npm run mutants [-- WORD…]\n\nPlants the faults with each of the words in their area or name; all without a word.\n\nExample:\n  npm run mutants -- ledger',
   )
   process.exit(0)
 }
