@@ -21,8 +21,9 @@ type Arrays = {
   volumeUsdMicros: Uint32Array
   trades: Uint32Array
   buys: Uint32Array
-  buyVolume0: Uint32Array
-  buyVolume1: Uint32Array
+  /** Bought parts of the volumes; 0 where all trades are buys or none is, as in the table. */
+  mixedBuys0: Uint32Array
+  mixedBuys1: Uint32Array
   unexecuted: Uint32Array
 }
 
@@ -67,7 +68,7 @@ export class CandleColumns {
   ): void {
     const row = this.#add(bucket)
     const arrays = this.#arrays
-    const { execution, spot, volume0, volume1, volumeUsdMicros, buyVolume0, buyVolume1 } = arrays
+    const { execution, spot, volume0, volume1, volumeUsdMicros, mixedBuys0, mixedBuys1 } = arrays
     const at = row * WORD_LANES
     let buys = 0
     let unexecuted = 0
@@ -84,12 +85,14 @@ export class CandleColumns {
       addMagnitude(volume0, at, ticks.amount0, words)
       addMagnitude(volume1, at, ticks.amount1, words)
       addWord(volumeUsdMicros, at, ticks.usdMicros, words)
-      // As `sideOf` has it.
-      if (sign0 > 0 || (sign0 === 0 && sign1 <= 0)) {
-        buys++
-        addMagnitude(buyVolume0, at, ticks.amount0, words)
-        addMagnitude(buyVolume1, at, ticks.amount1, words)
-      }
+      if (isBuy(sign0, sign1)) buys++
+    }
+    // Most seconds have one trade, so that this is no part of the first pass.
+    for (let place = from; buys > 0 && buys < to - from && place < to; place++) {
+      const words = (order[place] ?? 0) * WORD_LANES
+      if (!isBuy(signOf(ticks.amount0, words), signOf(ticks.amount1, words))) continue
+      addMagnitude(mixedBuys0, at, ticks.amount0, words)
+      addMagnitude(mixedBuys1, at, ticks.amount1, words)
     }
     arrays.trades[row] = to - from
     arrays.buys[row] = buys
@@ -100,7 +103,7 @@ export class CandleColumns {
   addRows(bucket: { pool: number; resolution: Resolution; start: UnixSeconds }, from: number, to: number): void {
     const row = this.#add(bucket)
     const arrays = this.#arrays
-    const { execution, spot, volume0, volume1, volumeUsdMicros, buyVolume0, buyVolume1 } = arrays
+    const { execution, spot, volume0, volume1, volumeUsdMicros, mixedBuys0, mixedBuys1 } = arrays
     const at = row * WORD_LANES
     let trades = 0
     let buys = 0
@@ -113,14 +116,16 @@ export class CandleColumns {
       addWord(volume0, at, volume0, words)
       addWord(volume1, at, volume1, words)
       addWord(volumeUsdMicros, at, volumeUsdMicros, words)
-      const bought = arrays.buys[finer] as number
-      if (bought > 0) {
-        addWord(buyVolume0, at, buyVolume0, words)
-        addWord(buyVolume1, at, buyVolume1, words)
-      }
       trades += arrays.trades[finer] as number
-      buys += bought
+      buys += arrays.buys[finer] as number
       unexecuted += arrays.unexecuted[finer] as number
+    }
+    for (let finer = from; buys > 0 && buys < trades && finer < to; finer++) {
+      const bought = arrays.buys[finer] as number
+      if (bought === 0) continue
+      const isAll = bought === arrays.trades[finer]
+      addWord(mixedBuys0, at, isAll ? volume0 : mixedBuys0, finer * WORD_LANES)
+      addWord(mixedBuys1, at, isAll ? volume1 : mixedBuys1, finer * WORD_LANES)
     }
     arrays.trades[row] = trades
     arrays.buys[row] = buys
@@ -130,6 +135,7 @@ export class CandleColumns {
   candleAt(row: number): Candle {
     const arrays = this.#arrays
     const volume = (name: VolumeName) => readWord(arrays[name], row * WORD_LANES, WORD_LANES)
+    const areAllBuys = arrays.buys[row] === arrays.trades[row]
     return {
       execution: pricesAt(arrays.execution, row),
       spot: pricesAt(arrays.spot, row),
@@ -138,8 +144,8 @@ export class CandleColumns {
       volumeUsdMicros: volume('volumeUsdMicros'),
       trades: arrays.trades[row] ?? 0,
       buys: arrays.buys[row] ?? 0,
-      buyVolume0: volume('buyVolume0'),
-      buyVolume1: volume('buyVolume1'),
+      buyVolume0: volume(areAllBuys ? 'volume0' : 'mixedBuys0'),
+      buyVolume1: volume(areAllBuys ? 'volume1' : 'mixedBuys1'),
       unexecuted: arrays.unexecuted[row] ?? 0,
     }
   }
@@ -148,7 +154,13 @@ export class CandleColumns {
     const arrays = this.#arrays
     setPrices(arrays.execution, row, candle.execution)
     setPrices(arrays.spot, row, candle.spot)
-    for (const name of VOLUME_NAMES) writeWord(arrays[name], row * WORD_LANES, candle[name], WORD_LANES)
+    const areAllBuys = candle.buys === candle.trades
+    const volume = (name: VolumeName, value: bigint) => writeWord(arrays[name], row * WORD_LANES, value, WORD_LANES)
+    volume('volume0', candle.volume0)
+    volume('volume1', candle.volume1)
+    volume('volumeUsdMicros', candle.volumeUsdMicros)
+    volume('mixedBuys0', areAllBuys ? 0n : candle.buyVolume0)
+    volume('mixedBuys1', areAllBuys ? 0n : candle.buyVolume1)
     for (const name of COUNT_NAMES) arrays[name][row] = candle[name]
   }
 
@@ -191,8 +203,8 @@ function arraysOf(capacity: number, memory: ColumnMemory): Arrays {
     volumeUsdMicros: words(),
     trades: numbers(),
     buys: numbers(),
-    buyVolume0: words(),
-    buyVolume1: words(),
+    mixedBuys0: words(),
+    mixedBuys1: words(),
     unexecuted: numbers(),
   }
 }
@@ -205,7 +217,7 @@ function copyInto(to: Arrays, from: Arrays): void {
 }
 
 const PRICE_NAMES = ['open', 'high', 'low', 'close'] as const
-const VOLUME_NAMES = ['volume0', 'volume1', 'volumeUsdMicros', 'buyVolume0', 'buyVolume1'] as const
+const VOLUME_NAMES = ['volume0', 'volume1', 'volumeUsdMicros', 'mixedBuys0', 'mixedBuys1'] as const
 type VolumeName = (typeof VOLUME_NAMES)[number]
 const COUNT_NAMES = ['trades', 'buys', 'unexecuted'] as const
 
@@ -238,6 +250,11 @@ function setPrices(columns: PriceColumns, row: number, prices: Prices): void {
 }
 
 const TWO_32 = 2 ** 32
+
+/** As `sideOf` has it. */
+function isBuy(sign0: number, sign1: number): boolean {
+  return sign0 > 0 || (sign0 === 0 && sign1 <= 0)
+}
 
 /** -1, 0 or 1, of a word in two's complement. */
 function signOf(lanes: Uint32Array, at: number): number {

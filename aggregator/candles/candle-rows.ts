@@ -48,8 +48,8 @@ export function candleBlock(
     plainColumn('volume_usd', 'Decimal(76, 6)', words(arrays.volumeUsdMicros)),
     plainColumn('trades', 'UInt64', counts(arrays.trades)),
     plainColumn('buys', 'UInt64', counts(arrays.buys)),
-    plainColumn('mixed_buys0', 'UInt256', mixedBuys(arrays.buyVolume0, arrays, rows, memory)),
-    plainColumn('mixed_buys1', 'UInt256', mixedBuys(arrays.buyVolume1, arrays, rows, memory)),
+    plainColumn('mixed_buys0', 'UInt256', words(arrays.mixedBuys0)),
+    plainColumn('mixed_buys1', 'UInt256', words(arrays.mixedBuys1)),
     plainColumn('unexecuted', 'UInt64', counts(arrays.unexecuted)),
     plainColumn('version', 'UInt128', repeated(version, rows, memory)),
   ])
@@ -77,23 +77,6 @@ function ulpsColumns(
 
 function ulps(values: Float64Array, base: Float64Array, rows: number, memory: ColumnAllocator): Uint32Array {
   return ulpsOf(values.subarray(0, rows), base.subarray(0, rows), memory)
-}
-
-/** The bought volumes of candles with buys and sells; 0 in the others, as the table has them. */
-function mixedBuys(
-  volumes: Uint32Array,
-  { trades, buys }: CandleColumns['arrays'],
-  rows: number,
-  memory: ColumnAllocator,
-): Uint32Array {
-  const mixed = memory.uint32(rows * WORD_LANES)
-  for (let row = 0; row < rows; row++) {
-    // Without buys the volume is 0.
-    if (buys[row] === 0 || buys[row] === trades[row]) continue
-    const end = (row + 1) * WORD_LANES
-    for (let lane = row * WORD_LANES; lane < end; lane++) mixed[lane] = volumes[lane] as number
-  }
-  return mixed
 }
 
 const VERSION_LANES = 4
