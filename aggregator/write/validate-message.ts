@@ -180,18 +180,20 @@ function address(field: string, value: string): void {
   if (typeof value !== 'string' || !isHex(value, 20)) refuse(field, value, 'an address of 20 bytes')
 }
 
-/** `/^0x[0-9a-f]{64}$/` for 32 bytes, which takes three times as long, and every swap has one. */
+/** `/^0x[0-9a-f]{64}$/` for 32 bytes, which takes three times as long, and every swap has one: bytes are read faster than characters. */
 function isHex(value: string, bytes: number): boolean {
   const length = 2 + 2 * bytes
-  if (value.length !== length || !value.startsWith('0x')) return false
-  for (let index = 2; index < length; index++) {
-    const code = value.charCodeAt(index)
-    const isDigit = code >= 48 && code <= 57
-    const isLetter = code >= 97 && code <= 102
-    if (!isDigit && !isLetter) return false
-  }
-  return true
+  // A character outside of ASCII takes more than a byte.
+  if (value.length !== length || CHARACTERS.write(value) !== length || !value.startsWith('0x')) return false
+  let areDigits = 1
+  for (let index = 2; index < length; index++) areDigits &= IS_DIGIT[CHARACTERS[index] as number] as number
+  return areDigits === 1
 }
+
+const CHARACTERS = Buffer.alloc(256)
+/** By byte: 1 where it is a lower-case digit of hex. */
+const IS_DIGIT = new Uint8Array(256)
+for (const digit of Buffer.from('0123456789abcdef')) IS_DIGIT[digit] = 1
 
 /** An address, or 32 bytes for a pool of v4. */
 function poolId(field: string, value: string): void {
