@@ -32,14 +32,9 @@ export function plainColumn(
   return { name, type, data: [new Uint8Array(buffer, byteOffset, byteLength)] }
 }
 
-/** `isNull`: a byte a row, 1 where it has no value. */
-export function nullableColumn(
-  name: string,
-  type: string,
-  isNull: Uint8Array,
-  values: NodeJS.TypedArray,
-): NativeColumn {
-  return { name, type: `Nullable(${type})`, data: [isNull, bytesOf(values)] }
+/** Values of any bytes. */
+export function bytesColumn(name: string, values: readonly Uint8Array[]): NativeColumn {
+  return { name, type: 'String', data: [Buffer.concat(values.flatMap((value) => [varint(value.length), value]))] }
 }
 
 /** Each row names its value by its place. */

@@ -16,11 +16,11 @@ import type { NetworkName } from '../../ingest/model/network.ts'
 import type { TickColumns } from '../../ingest/model/tick.ts'
 import { estimatePrices } from '../candles/price-estimate.ts'
 import {
+  bytesColumn,
   dictionaryColumn,
   integersOf,
   type NativeColumn,
   nativeBlock,
-  nullableColumn,
   plainColumn,
   ulpsOf,
 } from '../store/native-format.ts'
@@ -99,27 +99,25 @@ function columnsInOrder(sorted: VersionedTicks, memory: ColumnAllocator): Native
     plainColumn('version', 'UInt64', bytes(versions, 2 * LANE_BYTES)),
     plainColumn('is_deleted', 'UInt8', new Uint8Array(rows)),
     plainColumn('sender', `FixedString(${SENDER_BYTES})`, bytes(ticks.sender, SENDER_BYTES)),
-    ...hookColumns(ticks, order, memory),
+    ...hookColumns(ticks, order),
   ]
 }
 
-/** Nearly no flush has any: the server sets the columns to NULL then. */
-function hookColumns(ticks: TickColumns, order: Uint32Array, memory: ColumnAllocator): NativeColumn[] {
+/** Nearly no flush has any: the server leaves the column empty then. */
+function hookColumns(ticks: TickColumns, order: Uint32Array): NativeColumn[] {
   if (ticks.hookAmounts.size === 0) return []
-  const isNull = memory.bytes(order.length).fill(1)
-  const [amounts0, amounts1] = [memory.uint32(order.length * WORD_LANES), memory.uint32(order.length * WORD_LANES)]
-  for (let place = 0; place < order.length; place++) {
-    const hooked = hookAmountsAt(ticks, order[place] as number)
-    if (!hooked) continue
-    isNull[place] = 0
-    writeWord(amounts0, place * WORD_LANES, hooked.amount0, WORD_LANES)
-    writeWord(amounts1, place * WORD_LANES, hooked.amount1, WORD_LANES)
-  }
-  return [
-    nullableColumn('hook_amount0', 'Int256', isNull, amounts0),
-    nullableColumn('hook_amount1', 'Int256', isNull, amounts1),
-  ]
+  const values = Array.from(order, (row) => {
+    const hooked = hookAmountsAt(ticks, row)
+    if (!hooked) return NO_BYTES
+    const words = new Uint32Array(2 * WORD_LANES)
+    writeWord(words, 0, hooked.amount0, WORD_LANES)
+    writeWord(words, WORD_LANES, hooked.amount1, WORD_LANES)
+    return new Uint8Array(words.buffer)
+  })
+  return [bytesColumn('hook_amounts', values)]
 }
+
+const NO_BYTES = new Uint8Array(0)
 
 function priceColumns(ticks: TickColumns, order: Uint32Array, memory: ColumnAllocator): NativeColumn[] {
   const numbers = () => memory.float64(order.length)

@@ -13,7 +13,7 @@ FROM
         reinterpretAsUInt64(substring(SHA256(concat({secret:String}, ' tick ', toString(log_index), ' ', pool, ' ',
           lower(hex(transaction_hash)), ' ', toString(toUnixTimestamp(time)), ' ', toString(amount0), ' ', toString(amount1), ' ',
           toString(sqrt_price), ' ', toString(liquidity), ' ', toString(pool_tick),
-          ifNull(concat(' ', toString(hook_amount0), ' ', toString(hook_amount1)), ''))), 1, 8)) AS digest,
+          ifNull(concat(' ', toString(hooked0), ' ', toString(hooked1)), ''))), 1, 8)) AS digest,
         if(unsent, 0, reinterpretAsUInt64(substring(SHA256(concat({secret:String}, ' sender ', toString(log_index), ' ',
           lower(hex(sender)))), 1, 8)))                                              AS senders,
         toUInt8(toString(sender) = toString(toFixedString('', 20)))                  AS unsent,

@@ -11,8 +11,8 @@ SELECT
     t.scale                              AS scale,
     toString(t.{ulps:Identifier})        AS ulps,
     toString(t.amount_usd)               AS amount_usd,
-    toString(t.hook_amount0)             AS hook_amount0,
-    toString(t.hook_amount1)             AS hook_amount1
+    toString(t.hooked0)                  AS hook_amount0,
+    toString(t.hooked1)                  AS hook_amount1
 FROM ticks AS t FINAL
 WHERE network = {network:String}
   AND pool = {pool:String}

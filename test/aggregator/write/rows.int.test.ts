@@ -98,7 +98,7 @@ describe.skipIf(withoutClickHouse)('rows', () => {
       `SELECT * REPLACE (
          toUnixTimestamp(time) AS time, lower(hex(transaction_hash)) AS transaction_hash,
          lower(hex(sender)) AS sender),
-         reinterpretAsUInt64(price) AS price, reinterpretAsUInt64(spot_price) AS spot_price
+         reinterpretAsUInt64(price) AS price, reinterpretAsUInt64(spot_price) AS spot_price, hooked0, hooked1
        FROM ticks FINAL WHERE network = {network:String} ORDER BY log_index`,
     )
     expect(rows.map(placeOf)).toStrictEqual(rows.map(() => placeOfBlock(block)))
@@ -257,8 +257,8 @@ function toTick(row: Row): Tick {
     pool: row['pool'] as Tick['pool'],
     logIndex: Number(row['log_index']),
     transactionHash: `0x${row['transaction_hash']}`,
-    ...(isNumber(row['hook_amount0']) && {
-      hookAmounts: { amount0: BigInt(row['hook_amount0'] ?? ''), amount1: BigInt(row['hook_amount1'] ?? '') },
+    ...(isNumber(row['hooked0']) && {
+      hookAmounts: { amount0: BigInt(row['hooked0'] ?? ''), amount1: BigInt(row['hooked1'] ?? '') },
     }),
     ...(row['sender'] !== '0'.repeat(40) && { sender: `0x${row['sender'] ?? ''}` }),
     amount0: BigInt(row['amount0'] ?? ''),
