@@ -5,7 +5,8 @@ import type { NetworkName } from '../../ingest/model/network.ts'
 const QUESTIONS = {
   blocks: `SELECT * EXCEPT (version, is_deleted) REPLACE (hex(hash) AS hash, hex(parent_hash) AS parent_hash)
     FROM blocks FINAL`,
-  ticks: 'SELECT * EXCEPT (version, is_deleted) REPLACE (hex(transaction_hash) AS transaction_hash) FROM ticks FINAL',
+  ticks:
+    'SELECT * EXCEPT (version, is_deleted) REPLACE (hex(transaction_hash) AS transaction_hash, hex(hook_amounts) AS hook_amounts) FROM ticks FINAL',
   candles: 'SELECT * EXCEPT version FROM candles FINAL WHERE trades > 0',
   pools: 'SELECT * EXCEPT (version, is_deleted) FROM pools FINAL',
   liquidity_changes: 'SELECT * EXCEPT (version, is_deleted) FROM liquidity_changes FINAL',

@@ -240,7 +240,7 @@ describe.skipIf(withoutClickHouse)('ticks of pools with published hooks', () => 
     tip = await anvil.block('latest')
     await pipeline.untilStored(tip)
     const live = await rowsOf(database.client, 'ticks')
-    expect(live.filter((row) => /"hook_amount[01]":"-/.test(row)).length).toBeGreaterThan(10)
+    expect(live.filter((row) => /"hooked[01]":"-/.test(row)).length).toBeGreaterThan(10)
     await overwrite(1)
     expect(await rowsOf(database.client, 'ticks')).toEqual(live)
     await overwrite(2, [marketOf('ShareTaker').id, marketOf('ConstantPrice').id])

@@ -6,7 +6,8 @@ export type MarketTable = 'blocks' | 'ticks' | 'candles' | 'pools' | 'liquidity_
 const QUESTIONS: Readonly<Record<MarketTable, string>> = {
   // Ranges leave only some blocks, and which ones depends on how history was cut: the tip says what matters.
   blocks: 'SELECT number, hash, time FROM blocks FINAL ORDER BY blocks.number DESC LIMIT 1',
-  ticks: 'SELECT * EXCEPT (version, is_deleted) FROM ticks FINAL ORDER BY network, pool, time, block, log_index',
+  ticks: `SELECT * EXCEPT (version, is_deleted, hook_amounts), hooked0, hooked1 FROM ticks FINAL
+    ORDER BY network, pool, time, block, log_index`,
   candles: 'SELECT * EXCEPT version FROM candles FINAL WHERE trades > 0 ORDER BY network, pool, resolution, time',
   pools: 'SELECT DISTINCT * EXCEPT (version, is_deleted, block, time) FROM pools FINAL ORDER BY ALL',
   liquidity_changes:
