@@ -20,7 +20,8 @@ export const NEW_MEMORY: ColumnAllocator = {
 
 /** Smaller arrays are left to V8. */
 const MIN_BYTES = 64 * 1024
-const MAX_FREE_BYTES = 128 * 1024 * 1024
+/** Two of the largest flushes, one folded while the other is stored, take 176 MiB: with less, each of them leaves some to V8. */
+const MAX_FREE_BYTES = 192 * 1024 * 1024
 
 /** By size: between a power of two and the next there are four. */
 const free = new Map<number, ArrayBuffer[]>()
