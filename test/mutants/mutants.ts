@@ -7,6 +7,7 @@ import { LEDGER } from './faults/ledger.ts'
 import { MARKET } from './faults/market.ts'
 import { PRICES } from './faults/prices.ts'
 import { PROOF } from './faults/proof.ts'
+import { PUBLISHING } from './faults/publishing.ts'
 import { QUERIES } from './faults/queries.ts'
 import { STREAM_FAULTS } from './faults/streams.ts'
 import type { Mutant } from './plant.ts'
@@ -21,6 +22,7 @@ const AREAS = {
   market: MARKET,
   queries: QUERIES,
   endpoints: ENDPOINT_FAULTS,
+  publishing: PUBLISHING,
   streams: STREAM_FAULTS,
 } as const satisfies Record<string, readonly Mutant[]>
 

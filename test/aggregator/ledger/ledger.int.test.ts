@@ -240,6 +240,14 @@ describe.skipIf(withoutClickHouse).concurrent('the ledger', () => {
     expect(forked.tables).toStrictEqual(clean.tables)
   })
 
+  test('a block that a rollback took away is no parent, also where the range in its place has no logs there', async () => {
+    const quiet = mine(TRUNK, [EMPTY, ...PLANS.slice(16, 19)], 'quiet')
+    const before = await told([blocks(A), range(quiet.slice(3))])
+    const after = await told([blocks(A), range(quiet.slice(3)), blocks(A.slice(4, 5))])
+    expect(after.facts.map(({ kind }) => kind)).toContain('stalled')
+    expect(after.tables.ticks).toStrictEqual(before.tables.ticks)
+  })
+
   test('liquidity, pools and balances roll back as ticks do', async () => {
     const [full] = fullBlocks(1, 9)
     if (!full) throw new Error('unreachable')

@@ -34,6 +34,11 @@ export const LEDGER = [
       ],
       ['a final block may be replaced', 'placement.to.number >= known.irreversible', 'placement.to.number >= 0'],
       [
+        'memory keeps a block that a rollback took away',
+        'if (number > to.number) this.#recent.delete(number)',
+        'if (number > to.number + 1) this.#recent.delete(number)',
+      ],
+      [
         'a stored block is stored again',
         "if ((await known.at(newest.number))?.hash === newest.hash) return { kind: 'known' }",
         '',
