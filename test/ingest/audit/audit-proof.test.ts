@@ -128,6 +128,7 @@ describe('the proof of a block', () => {
           }
         : undefined
     expect(await prove()).toBeUndefined()
+    expect(await prove(block, [two, one])).toBeUndefined()
     expect(await prove(block, [one, two, two])).toMatchObject({ header: { hash: swap?.blockHash }, logs: swaps })
   })
 

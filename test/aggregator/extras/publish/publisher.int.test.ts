@@ -84,6 +84,43 @@ describe.skipIf(withoutClickHouse)('publications', () => {
     await aggregator.stop()
   })
 
+  test('a pool that a branch alone has named goes with it, and one that an older block names stays', async () => {
+    const { client } = database
+    const network = networkOf('pools of a branch')
+    const [first, taken, kept] = fc.sample(blockPlan({ full: true }), { numRuns: 3, seed: 6 }) as [
+      BlockPlan,
+      BlockPlan,
+      BlockPlan,
+    ]
+    const [named, ...others] = POOLS
+    if (!named) throw new Error('There are pools.')
+    const base = mine([], [{ ...first, pools: [named] }])
+    const left = mine(base, [{ ...taken, pools: POOLS }], 'left')
+    const stays = mine(base, [{ ...kept, pools: [] }], 'stays')
+    const folded = foldTopics()
+    const aggregator = await startAggregator(client, {
+      network,
+      publish: { sink: folded.sink, kinds: KINDS, finality: 'instant' },
+    })
+    const namedNow = () => [...folded.pools].flatMap(([id, pair]) => (pair === undefined ? [] : id)).sort()
+    const untilNamed = (pools: readonly { id: string }[]) => {
+      const ids = pools.map(({ id }) => id).sort()
+      return until(
+        async () => (namedNow().join() === ids.join() ? true : undefined),
+        `${ids.length} pools are published`,
+      )
+    }
+    await aggregator.append(asBlocks(network, base))
+    await aggregator.append(asBlocks(network, left.slice(1)))
+    await untilNamed(POOLS)
+    await aggregator.append(asBlocks(network, stays.slice(1)))
+    await untilNamed([named])
+    expect(others.every(({ id }) => folded.pools.has(id))).toBe(true)
+    const isStored = () => expectAsStored(client, network, rowsOfFolded(folded), 'after the branch').then(() => true)
+    await until(isStored, 'the other branch is published')
+    await aggregator.stop()
+  })
+
   test('publications of final blocks alone are never retracted, and have closed candles', async () => {
     const { client } = database
     const network = networkOf('published when final')
