@@ -146,6 +146,31 @@ describe.skipIf(withoutClickHouse)('publications after a failure', () => {
     expect([...folded.ticks.values()].filter(({ op }) => op === 'retract')).not.toEqual([])
   })
 
+  test('blocks that a power cut took off the ledger are taken back where another branch comes', async () => {
+    const network = networkOf('blocks above the checkpoint')
+    const { client } = database
+    const folded = foldTopics()
+    const publish = publishTo(folded.sink)
+    const chain = mine([], PLANS.slice(0, 8))
+    const branch = mine(chain.slice(0, 4), PLANS.slice(10, 13), 'branch')
+    const disk = { sync: async () => {}, everyMs: 3_600_000 }
+    const before = await startAggregator(client, { network, disk, publish })
+    await before.append(asBlocks(network, chain.slice(0, 4)))
+    await before.stop()
+    const death = new AbortController()
+    const cut = await startAggregator(killedBy(death.signal), { network, disk, publish, death: death.signal })
+    await cut.append(asBlocks(network, chain.slice(4)))
+    await untilPublished(network, folded)
+    death.abort()
+    await cut.stop()
+
+    await truncateToCheckpoint(client, network)
+    const next = await startAggregator(client, { network, disk, publish })
+    await next.append(asBlocks(network, branch.slice(4)))
+    await untilPublished(network, folded)
+    await next.stop()
+  })
+
   test('a job that a power cut took off the ledger leaves nothing published once the next job took it back', async () => {
     const network = networkOf('a job above the checkpoint')
     const { client } = database
