@@ -55,21 +55,20 @@ export function readStoredTicks(
   return readTicks(client, 'live', { network, ...range, atLeast: '0', below: below.toString() }, pools)
 }
 
-/** The same of rows that a job has taken back. */
-export function readTombstonedTicks(
+/** The same of rows and tombstones of this job and of later ones. */
+export function readTicksOfJobs(
   client: ClickHouseClient,
   network: NetworkName,
   { job, ...range }: Omit<TickRange, 'below'> & { job: number },
   pools: readonly PoolId[] = [],
 ): Promise<VersionedTick[]> {
-  const version = finalTombstoneVersion(job)
-  const versions = { atLeast: version.toString(), below: (version + 1n).toString() }
-  return readTicks(client, 'tombstones', { network, ...range, ...versions }, pools)
+  const versions = { atLeast: finalTombstoneVersion(job).toString(), below: MAX_VERSION.toString() }
+  return readTicks(client, 'all', { network, ...range, ...versions }, pools)
 }
 
 async function readTicks(
   client: ClickHouseClient,
-  which: 'live' | 'tombstones',
+  which: 'live' | 'all',
   range: Omit<TickRange, 'below'> & { network: NetworkName; atLeast: string; below: string },
   pools: readonly PoolId[],
 ): Promise<VersionedTick[]> {

@@ -4,9 +4,9 @@ import type { RangeOverwrite } from '../../../ingest/model/message.ts'
 import type { NetworkName } from '../../../ingest/model/network.ts'
 import type { PoolId } from '../../../ingest/model/pool.ts'
 import type { Tick } from '../../../ingest/model/tick.ts'
-import { FINAL_HISTORY, finalRowVersion } from '../../store/version.ts'
+import { FINAL_HISTORY, finalRowVersion, finalTombstoneVersion } from '../../store/version.ts'
 import type { VersionedTick } from './publication.ts'
-import { inChainOrder, readStoredTicks, readTombstonedTicks } from './stored-ticks.ts'
+import { inChainOrder, readStoredTicks, readTicksOfJobs } from './stored-ticks.ts'
 
 /** The complete content of some blocks for some pools, or for all where `pools` is empty. */
 export type TickReplacement = {
@@ -44,13 +44,17 @@ export async function readTickDifference(
   const { first, last, job, pools } = change
   // Rows that a job replaces may be stored under any time.
   const range = { first, last }
-  const [live, taken] = await Promise.all([
+  const [live, ofJobs] = await Promise.all([
     readStoredTicks(client, network, range, pools),
-    readTombstonedTicks(client, network, { ...range, job }, pools),
+    readTicksOfJobs(client, network, { ...range, job }, pools),
   ])
+  const taken = ofJobs.filter(({ version }) => version === finalTombstoneVersion(job))
+  // Rows and tombstones of later jobs stay.
+  const later = new Set(ofJobs.filter(({ version }) => version > finalRowVersion(job)).map(keyOf))
   // An earlier try has taken some rows back, and the stream may have been published after it.
   const stored = taken.length === 0 ? live : [...live, ...taken].sort(inChainOrder)
-  const { retracted, inserted } = tickDifference(stored, change)
+  const ticks = change.ticks.filter((tick) => !later.has(keyOf(tick)))
+  const { retracted, inserted } = tickDifference(stored, { ...change, ticks })
   return {
     retracted: retracted.filter(({ block, version }) => block.number <= published || version >= FINAL_HISTORY),
     inserted: inserted.filter(({ block }) => block.number <= published),
@@ -78,6 +82,11 @@ function tickDifference(stored: readonly VersionedTick[], { ticks, job }: TickRe
 
 function identityOf({ block, tick }: VersionedTick): string {
   return `${tick.pool} ${block.number} ${tick.logIndex}`
+}
+
+/** As rows replace each other. */
+function keyOf(one: VersionedTick): string {
+  return `${identityOf(one)} ${one.block.timestamp}`
 }
 
 const FIELDS: readonly (keyof Tick)[] = [

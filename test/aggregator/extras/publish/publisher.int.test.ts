@@ -121,6 +121,33 @@ describe.skipIf(withoutClickHouse)('publications', () => {
     await aggregator.stop()
   })
 
+  test('a job that comes after a later one replaces none of its ticks', async () => {
+    const { client } = database
+    const network = networkOf('jobs in another order')
+    const plans = fc.sample(blockPlan({ full: true }), { numRuns: 8, seed: 7 })
+    const chain = mine(
+      [],
+      plans.map((plan, index) => ({ ...plan, ...(index === 0 && { pools: POOLS }) })),
+    )
+    const folded = foldTopics()
+    const history = inProcessLog<RangeOverwrite>({ nextOffset: 0 })
+    const publish = { sink: folded.sink, kinds: KINDS, finality: 'instant' as const }
+    const aggregator = await startAggregator(client, { network, history, publish })
+    const untilPublished = (name: string) =>
+      until(() => expectAsStored(client, network, rowsOfFolded(folded), name).then(() => true), name)
+    await aggregator.append(asBlocks(network, chain))
+    await untilPublished('the stream')
+    const less = chain.slice(2, 5).map((block) => ({ ...block, ticks: block.ticks.slice(1) }))
+    await history.append([asRestatement(network, less, { job: 2 })])
+    await untilPublished('the later job')
+    await history.append([asRestatement(network, chain, { job: 1 })])
+    const isStored = () => aggregator.facts.filter(({ kind }) => kind === 'restated').length === 2
+    await until(async () => isStored() || undefined, 'the earlier job is stored')
+    await untilPublished('the earlier job')
+    await aggregator.stop()
+    await history.close()
+  })
+
   test('publications of final blocks alone are never retracted, and have closed candles', async () => {
     const { client } = database
     const network = networkOf('published when final')
