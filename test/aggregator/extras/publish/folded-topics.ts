@@ -25,9 +25,13 @@ export function foldTopics(onPublish: () => Promise<void> = async () => {}): Fol
   const ticks: FoldedTopics['ticks'] = new Map()
   const candles: FoldedTopics['candles'] = new Map()
   const pools: FoldedTopics['pools'] = new Map()
+  let newest = -1n
   const sink: PublishSink = {
     async publish(publication) {
       await onPublish()
+      const [version] = publication.ticks.map((tick) => tick.version)
+      expect(version === undefined || version > newest, 'a publication has a version above those before it').toBe(true)
+      newest = version ?? newest
       publications.push(publication)
       for (const { id, pool } of publication.pools) pools.set(id, pool && `${pool.token0.symbol}-${pool.token1.symbol}`)
       for (const change of publication.ticks) {

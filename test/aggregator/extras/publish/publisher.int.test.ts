@@ -148,6 +148,40 @@ describe.skipIf(withoutClickHouse)('publications', () => {
     await history.close()
   })
 
+  test('a swap that a job states with another amount or time is published again', async () => {
+    const { client } = database
+    const network = networkOf('stated otherwise')
+    const plans = fc.sample(blockPlan({ full: true }), { numRuns: 6, seed: 8 })
+    const chain = mine(
+      [],
+      plans.map((plan, index) => ({ ...plan, secondsLater: 20, ...(index === 0 && { pools: POOLS }) })),
+    )
+    const folded = foldTopics()
+    const history = inProcessLog<RangeOverwrite>({ nextOffset: 0 })
+    const publish = { sink: folded.sink, kinds: KINDS, finality: 'instant' as const }
+    const aggregator = await startAggregator(client, { network, history, publish })
+    const untilPublished = (name: string) =>
+      until(() => expectAsStored(client, network, rowsOfFolded(folded), name).then(() => true), name)
+    const untilStated = (jobs: number) =>
+      until(
+        async () => aggregator.facts.filter(({ kind }) => kind === 'restated').length === jobs || undefined,
+        'stated',
+      )
+    await aggregator.append(asBlocks(network, chain))
+    await untilPublished('the stream')
+    const [, second, third] = chain
+    if (!second || !third) throw new Error('unreachable')
+    const more = { ...second, ticks: second.ticks.map((tick) => ({ ...tick, amount0: tick.amount0 + 1n })) }
+    await history.append([asRestatement(network, [more], { job: 1 })])
+    await untilStated(1)
+    await untilPublished('another amount')
+    await history.append([asRestatement(network, [{ ...third, timestamp: third.timestamp + 3 }], { job: 2 })])
+    await untilStated(2)
+    await untilPublished('another time')
+    await aggregator.stop()
+    await history.close()
+  })
+
   test('publications of final blocks alone are never retracted, and have closed candles', async () => {
     const { client } = database
     const network = networkOf('published when final')
@@ -179,6 +213,7 @@ describe.skipIf(withoutClickHouse)('publications', () => {
     const at = base.find(({ number }) => number === final)?.timestamp ?? 0
     const wanted = base.filter(({ number }) => number <= final).flatMap(({ ticks }) => ticks)
     expect(folded.ticks.size).toBe(wanted.length)
+    expect([...folded.ticks.values()].every(({ isFinal }) => isFinal)).toBe(true)
     expect(folded.publications.flatMap(({ ticks }) => ticks.filter(({ op }) => op === 'retract'))).toEqual([])
     const closed = [...folded.candles.values()]
     expect(closed.every(({ isFinal, bucket }) => isFinal && bucket.start + bucket.resolution <= at)).toBe(true)
