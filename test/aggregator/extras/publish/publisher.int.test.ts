@@ -192,8 +192,9 @@ describe.skipIf(withoutClickHouse)('publications', () => {
     const stays = mine(base, plans.slice(24, 30), 'stays')
     const final = (base.at(-1)?.number ?? 0) - 2
     const folded = foldTopics()
+    const history = inProcessLog<RangeOverwrite>({ nextOffset: 0 })
     const open = () =>
-      startAggregator(client, { network, publish: { sink: folded.sink, kinds: KINDS, finality: 'final' } })
+      startAggregator(client, { network, history, publish: { sink: folded.sink, kinds: KINDS, finality: 'final' } })
     // No later block is final when a block is read.
     const tell = (chain: Chain, finalized: number) =>
       asBlocks(network, chain).map((block) => ({ ...block, finalized: Math.min(finalized, block.number) }))
@@ -208,7 +209,6 @@ describe.skipIf(withoutClickHouse)('publications', () => {
     await aggregator.append(tell(left.slice(10), final))
     await aggregator.append(tell(stays.slice(20), final))
     await isPublished(final)
-    await aggregator.stop()
 
     const at = base.find(({ number }) => number === final)?.timestamp ?? 0
     const wanted = base.filter(({ number }) => number <= final).flatMap(({ ticks }) => ticks)
@@ -224,6 +224,18 @@ describe.skipIf(withoutClickHouse)('publications', () => {
       format: 'JSONEachRow',
     })
     expect((await answer.json<{ count: string }>()).map(({ count }) => Number(count))).toEqual([closed.length])
+
+    const [, emptied] = base
+    if (!emptied) throw new Error('unreachable')
+    await history.append([asRestatement(network, [{ ...emptied, ticks: [] }], { job: 1 })])
+    const secondsOf = () =>
+      [...folded.candles.values()].filter(
+        ({ bucket }) => bucket.resolution === 1 && bucket.start === emptied.timestamp && bucket.candle.trades === 0,
+      )
+    const isPublishedAgain = async () => secondsOf().length === new Set(emptied.ticks.map(({ pool }) => pool)).size
+    await until(async () => (await isPublishedAgain()) || undefined, 'the closed candles are published again')
+    await aggregator.stop()
+    await history.close()
   })
 
   test('the candles of each stretch are read where a pool is named twice', async () => {
