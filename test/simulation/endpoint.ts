@@ -3,7 +3,8 @@ import { type Client, createClient, http } from 'viem'
 import type { Call, Outcome } from '../support/json-rpc.ts'
 import { ancestorOf, type Block, isAncestor } from './block.ts'
 import { sleep } from './clock.ts'
-import type { Happened, RequestFault } from './fault.ts'
+import { FAULTY_ANSWERS } from './endpoint-faults.ts'
+import { ENDPOINT_FAULTS, type Happened, type RequestFault } from './fault.ts'
 import { NETWORK } from './market.ts'
 import { respondFrom, type View } from './node.ts'
 import type { Random } from './random.ts'
@@ -71,7 +72,8 @@ export function openEndpoint(name: string, nodes: SimulatedNode[], random: Rando
     if (!first) throw new Error('An endpoint has at least one node.')
     const { view } = random.pick([first, ...others])
     const outcomes = [calls].flat().map((call) => {
-      const outcome = spoiled(call, respondFrom(view, call), view)
+      const truth = respondFrom(view, call)
+      const outcome = provided(call, truth, view) ?? spoiled(call, truth, view)
       return { jsonrpc: '2.0', id: call.id, ...outcome }
     })
     const text = JSON.stringify(Array.isArray(calls) ? outcomes : outcomes[0])
@@ -88,6 +90,17 @@ export function openEndpoint(name: string, nodes: SimulatedNode[], random: Rando
       return answerOf(random.pick(['null', '[]', '{}', '"no"', '7']))
     }
     return answerOf(text)
+  }
+
+  function provided(call: Call, truth: Outcome, view: View): Outcome | undefined {
+    for (const fault of ENDPOINT_FAULTS) {
+      const { share = 1, answer: answerTo } = FAULTY_ANSWERS[fault]
+      const outcome = strikes(fault, share) ? answerTo({ call, truth, view, random }) : undefined
+      if (!outcome) continue
+      happened.note(fault)
+      return outcome
+    }
+    return undefined
   }
 
   function spoiled(call: Call, outcome: Outcome, view: View): Outcome {

@@ -1,7 +1,24 @@
 /** Everything that the simulated chain, its nodes and our own processes can do wrong, by name. */
 
+/** Limits, refusals and delays that providers have beside a sound node. */
+export const ENDPOINT_FAULTS = [
+  'ranges of few blocks',
+  'heavy ranges that fail without a reason',
+  'too many logs, with a range that would do',
+  'filters of few topics',
+  'no logs by block hash',
+  'logs that come twice',
+  'null headers of the newest block',
+  'a newest block whose logs are not there yet',
+  'the tag `finalized` is not supported',
+  'a final block far below the others',
+  'rate limits within answers',
+  'expired history',
+] as const
+export type EndpointFault = (typeof ENDPOINT_FAULTS)[number]
+
 /** Faults of single requests. */
-export const REQUEST_FAULTS = [
+const PLAIN_REQUEST_FAULTS = [
   '429',
   '429 with Retry-After',
   '5xx',
@@ -16,6 +33,7 @@ export const REQUEST_FAULTS = [
   'logs without time stamps',
   'a block whose logs are left out',
 ] as const
+const REQUEST_FAULTS = [...PLAIN_REQUEST_FAULTS, ...ENDPOINT_FAULTS] as const
 export type RequestFault = (typeof REQUEST_FAULTS)[number]
 
 /** Where the nodes behind an endpoint stand. */
@@ -53,7 +71,8 @@ export const HALTS = [
 ] as const
 export type Halt = (typeof HALTS)[number]
 
-export const FAULTS = [...CHAIN_FAULTS, ...NODE_FAULTS, ...REQUEST_FAULTS, ...PROCESS_FAULTS] as const
+export const PLAIN_FAULTS = [...CHAIN_FAULTS, ...NODE_FAULTS, ...PLAIN_REQUEST_FAULTS, ...PROCESS_FAULTS] as const
+export const FAULTS = [...PLAIN_FAULTS, ...ENDPOINT_FAULTS] as const
 export type Fault = (typeof FAULTS)[number]
 
 export function isRequestFault(fault: Fault): fault is RequestFault {

@@ -5,7 +5,7 @@
  */
 import { afterAll, describe, expect, test } from 'vitest'
 import { sample } from '../support/sample.ts'
-import { freshSeed, keptSeeds } from '../support/seeds.ts'
+import { freshSeed, keptSeeds, plainSeeds } from '../support/seeds.ts'
 import { reportToSoak } from '../support/soak-report.ts'
 import { judged } from './oracle.ts'
 import { planOf } from './simulate.ts'
@@ -14,6 +14,7 @@ const isOne = process.env['SEED'] !== undefined
 const [first, last] = rangeOf(process.env['SEEDS'] ?? `${sample('SEEDS', 60, 200)}`)
 const FRESH = Array.from({ length: last - first + 1 }, (_, at) => first + at)
 const SEEDS = [...new Set([...(isOne ? [] : keptSeeds('simulation')), ...FRESH])]
+const PLAIN = plainSeeds()
 
 function rangeOf(text: string): [number, number] {
   const [from = 0, to] = text.split('-').map(Number)
@@ -27,7 +28,7 @@ describe('a listener and a ledger end where a clean run ends', () => {
   afterAll(() => reportToSoak({ suite: 'simulation', histories }))
 
   test.each(SEEDS)('SEED=%i', { timeout: 60_000 }, async (seed) => {
-    const { happened, facts, clean } = await judged(planOf(seed))
+    const { happened, facts, clean } = await judged(planOf(seed, { isPlain: PLAIN.has(seed) }))
     histories++
     if (clean.ticks.length > 0) traded++
     if (isOne) console.log(Object.fromEntries(happened.all), facts)

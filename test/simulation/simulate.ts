@@ -6,7 +6,7 @@ import type { Message } from '../../ingest/model/message.ts'
 import { ACTS } from './acts.ts'
 import { type Block, START } from './block.ts'
 import { inVirtualTime, sleep } from './clock.ts'
-import { FAULTS, type Fault, type Halt, Happened, isRequestFault } from './fault.ts'
+import { ENDPOINT_FAULTS, type Fault, type Halt, Happened, isRequestFault, PLAIN_FAULTS } from './fault.ts'
 import { MemoryStore, type Rows } from './memory-store.ts'
 import type { Act } from './node-acts.ts'
 import { startBoth } from './processes.ts'
@@ -42,9 +42,11 @@ export type Outcome = {
 const PATIENCE_MS = 300_000
 const BLOCK_MS = 12_000
 
-export function planOf(seed: number): Plan {
+/** `isPlain`: without the ways of providers, as seeds of before had it. */
+export function planOf(seed: number, { isPlain = false } = {}): Plan {
   const random = randomOf(seed)
-  return { seed, faults: FAULTS.filter(() => random.chance(0.3)) }
+  const plain = PLAIN_FAULTS.filter(() => random.chance(0.3))
+  return { seed, faults: isPlain ? plain : [...plain, ...ENDPOINT_FAULTS.filter(() => random.chance(0.2))] }
 }
 
 export function simulate(plan: Plan): Promise<Outcome> {
@@ -128,13 +130,15 @@ async function untilStored(world: World, store: MemoryStore, failures: () => unk
   return true
 }
 
+const ONLY_AT: Partial<Record<Fault, number>> = { 'a block whose logs are left out': 0, 'expired history': 1 }
+
 /** Some of them, at some of the endpoints, until the returned function is called. */
 function startRequestFaults(world: World, { faults }: Plan, random: Random): () => void {
   const chosen = faults.filter(isRequestFault)
   for (const [index, endpoint] of world.endpoints.entries()) {
     for (const fault of chosen) {
-      // An omission by every endpoint is undetectable.
-      const isPossible = index === 0 || fault !== 'a block whose logs are left out'
+      // An omission by every endpoint is undetectable, and history that no endpoint has is not there.
+      const isPossible = ONLY_AT[fault] === undefined || ONLY_AT[fault] === index
       if (isPossible && random.chance(chosen.length === 1 ? 1 : 0.5)) endpoint.faults.add(fault)
     }
   }

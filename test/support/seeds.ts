@@ -3,8 +3,8 @@ import { randomInt } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** `suite`: where the seed failed; `found`: the defect. */
-export type KeptSeed = { suite: 'simulation' | 'chaos' | 'readers'; seed: number; found: string }
+/** `suite`: where the seed failed; `found`: the defect; `isPlain`: a history of the simulation without the ways of providers. */
+export type KeptSeed = { suite: 'simulation' | 'chaos' | 'readers'; seed: number; found: string; isPlain?: true }
 
 export const KEPT_SEEDS_FILE = join(import.meta.dirname, '../simulation/kept-seeds.json')
 
@@ -20,7 +20,15 @@ export function freshSeed(suite: KeptSeed['suite']): number {
   return seed
 }
 
+function readKept(): KeptSeed[] {
+  return JSON.parse(readFileSync(KEPT_SEEDS_FILE, 'utf8'))
+}
+
 export function keptSeeds(suite: KeptSeed['suite']): number[] {
-  const all = JSON.parse(readFileSync(KEPT_SEEDS_FILE, 'utf8')) as KeptSeed[]
-  return all.filter((kept) => kept.suite === suite).map(({ seed }) => seed)
+  return readKept().flatMap((kept) => (kept.suite === suite ? kept.seed : []))
+}
+
+/** Seeds of histories that were drawn before there were faults of providers. */
+export function plainSeeds(): ReadonlySet<number> {
+  return new Set(readKept().flatMap(({ isPlain, seed }) => (isPlain ? seed : [])))
 }
