@@ -2,6 +2,7 @@
 
 import type { Client, Hash } from 'viem'
 import type { AgreeAt } from '../finality.ts'
+import { getHead, getHeader } from '../rpc.ts'
 import { BadAnswer, classify, isRpcError, RpcFailed } from '../rpc-error.ts'
 import type { Endpoint } from './endpoint.ts'
 import { type ReportEndpoint, recordAnswer, recordFailure, recordFork } from './endpoint-outcome.ts'
@@ -43,9 +44,17 @@ async function askOne<T>(
   }
 }
 
-/** The hash that more than half have: of two, both. */
-export function mostOf(hashes: readonly Hash[]): Hash | undefined {
-  return hashes.find((hash) => hashes.filter((other) => other === hash).length > hashes.length / 2)
+/** The hash that more than half have: of two, both. `without`: the number of those that have none. */
+export function mostOf(hashes: readonly Hash[], without = 0): Hash | undefined {
+  const half = (hashes.length + without) / 2
+  return hashes.find((hash) => hashes.filter((other) => other === hash).length > half)
+}
+
+/** The hash of a block; where the endpoint lacks it, its head is read, which says whether it should have it. */
+export async function hashAt(client: Client, number: number): Promise<Hash | undefined> {
+  const header = await getHeader(client, number)
+  if (!header) await getHead(client)
+  return header?.hash
 }
 
 /** Disagreements of a network are reported once in this time. */
@@ -66,8 +75,13 @@ export function agreementOf(
     const heard = new Set(answers.map(({ endpoint }) => endpoint.voice))
     if (expected().some((voice) => !heard.has(voice))) return undefined
     const votes = answers.flatMap(({ endpoint, answer }) => (answer ? [{ endpoint, hash: answer }] : []))
-    const most = mostOf(votes.map(({ hash }) => hash))
-    if (votes.every(({ hash }) => hash === most)) return most
+    // A block above the heads of sound nodes is not final.
+    const without = answers.filter(({ endpoint, answer }) => answer === undefined && endpoint.isCurrent)
+    const most = mostOf(
+      votes.map(({ hash }) => hash),
+      without.length,
+    )
+    if (votes.every(({ hash }) => hash === votes[0]?.hash)) return most
     const now = performance.now()
     if (now - reportedMs >= REPORT_MS) {
       reportedMs = now

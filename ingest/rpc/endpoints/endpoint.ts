@@ -25,6 +25,8 @@ export type EndpointContext = {
   headers: HeaderProof | undefined
 }
 
+/** A block that all nodes have is final at this age at the earliest, where finality is that of Ethereum. */
+const CURRENT_SECONDS = 600
 /** An observed head is valid for this long. */
 const HEAD_IS_NEWS_MS = 10_000
 
@@ -49,6 +51,7 @@ export class Endpoint {
   verifiedMs = Number.NEGATIVE_INFINITY
   readonly #policy: RetryPolicy
   #head: { number: number; seenAt: number } | undefined
+  #headTime: number | undefined
   #behindUntil = 0
 
   constructor(name: string, voice: string, client: Client, context: EndpointContext) {
@@ -133,6 +136,11 @@ export class Endpoint {
     return this.#head?.number
   }
 
+  /** Its newest head is no older than a final block: it has each block that is final. */
+  get isCurrent(): boolean {
+    return this.#headTime === undefined || Date.now() / 1_000 - this.#headTime < CURRENT_SECONDS
+  }
+
   /** Behind its peers at the last comparison. */
   get isBehind(): boolean {
     return performance.now() < this.#behindUntil
@@ -159,10 +167,12 @@ export class Endpoint {
       if (last) this.#sawHead(Number(last.blockNumber), false)
     }
     if (method !== 'eth_getBlockByNumber') return
-    const block = (answer ?? {}) as { number?: unknown; hash?: unknown }
+    const block = (answer ?? {}) as { number?: unknown; hash?: unknown; timestamp?: unknown }
     // A pending block is no head.
     if (block.hash === null) return
-    this.#sawHead(Number(block.number), isOfHead({ method, params }))
+    const isLatest = isOfHead({ method, params })
+    if (isLatest) this.#headTime = Number(block.timestamp)
+    this.#sawHead(Number(block.number), isLatest)
   }
 
   #sawHead(number: number, isLatest: boolean): void {

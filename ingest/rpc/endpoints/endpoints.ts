@@ -10,10 +10,9 @@ import { HeaderProof } from '../../proof/header-proof.ts'
 import type { LimitsContext, RangeKind } from '../endpoint-limits.ts'
 import { type Finality, finalityOf } from '../finality.ts'
 import { BLOCK_MS, RETRY_POLICY, type RetryPolicy } from '../retry-policy.ts'
-import { getHeader } from '../rpc.ts'
 import { type BadAnswer, classify, isRpcError, mayBeHeavy, RpcFailed } from '../rpc-error.ts'
 import { type VoicedClient, voiceOf } from '../voice.ts'
-import { agreementOf, askVoices, type VoiceAnswer } from './agreement.ts'
+import { agreementOf, askVoices, hashAt, type VoiceAnswer } from './agreement.ts'
 import { type ChainCheck, chainCheckOf } from './chain-check.ts'
 import { Endpoint } from './endpoint.ts'
 import { chooseEndpoint, markLate, type RunOptions } from './endpoint-choice.ts'
@@ -84,11 +83,7 @@ export function endpointsOf(clients: readonly VoicedClient[], options: Endpoints
   const ask = <T>(task: (client: Client) => Promise<T>) => askVoices(endpoints, chainCheck.verify, report, task)
   const isSeveral = new Set(endpoints.map((it) => it.voice)).size > 1
   const expected = () => endpoints.filter((it) => it.isExpected(DOWN_FAILURES)).map(({ voice }) => voice)
-  const agreeAt = agreementOf(
-    expected,
-    (number) => ask(async (client) => (await getHeader(client, number))?.hash),
-    report,
-  )
+  const agreeAt = agreementOf(expected, (number) => ask((client) => hashAt(client, number)), report)
   const finality = finalityOf(network, retryPolicy, headers !== undefined, isSeveral ? agreeAt : undefined)
   const group: EndpointGroup = {
     endpoints,
