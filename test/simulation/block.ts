@@ -5,6 +5,7 @@ import type { RpcLog } from '../../ingest/rpc/rpc.ts'
 import { sealedHeader } from '../support/sealed-header.ts'
 import { type BareLog, birthLogs, liquidityLog, POOLS, REFERENCE_POOL, swapLog } from './market.ts'
 import type { Random } from './random.ts'
+import { receiptsRootOf } from './receipts.ts'
 
 export type Block = {
   number: number
@@ -17,26 +18,34 @@ export type Block = {
   logs: readonly (RpcLog & { blockTimestamp: Hex })[]
   /** The pools that are there after this block. */
   pools: ReadonlySet<PoolId>
+  /** Whether its header has the root of its receipts; so have its children. */
+  hasReceipts: boolean
 }
 
 /** The oldest block that nodes still have; the ones before it hold nothing. */
 export const OLDEST = 980
 /** The first block that listeners are told to read. */
 export const START = 1_000
-const GENESIS: Genesis = { oldest: OLDEST, timestamp: Date.UTC(2024, 0, 31, 23, 58) / 1000 }
+export const GENESIS: Genesis = { oldest: OLDEST, timestamp: Date.UTC(2024, 0, 31, 23, 58) / 1000 }
 
 const born = (when: 'before' | 'stream') => POOLS.filter((pool) => pool.born === when)
 
 /** Where a chain begins. */
-export type Genesis = { oldest: number; timestamp: number }
+export type Genesis = { oldest: number; timestamp: number; hasReceipts?: boolean }
 
 /** A block with the births of the old pools and a price to begin with, then plain ones: 20 in all, so that the next one is `START`. */
-export function mineHistory(random: Random, { oldest, timestamp }: Genesis = GENESIS): Block {
+export function mineHistory(random: Random, { oldest, timestamp, hasReceipts = false }: Genesis = GENESIS): Block {
   const logs = [
     ...born('before').flatMap((pool) => birthLogs(pool, random)),
     ...POOLS.filter(({ id }) => id === REFERENCE_POOL).map((pool) => swapLog(pool, random)),
   ]
-  let block = seal(undefined, { oldest, timestamp, logs, pools: new Set(born('before').map(({ id }) => id)) })
+  let block = seal(undefined, {
+    oldest,
+    timestamp,
+    logs,
+    pools: new Set(born('before').map(({ id }) => id)),
+    hasReceipts,
+  })
   while (block.number < oldest + START - OLDEST - 1) block = mine(block, random)
   return block
 }
@@ -77,13 +86,17 @@ type Content = {
   logs: readonly (BareLog & { transactionHash?: Hash })[]
   pools: Set<PoolId>
   salt?: bigint
+  hasReceipts?: boolean
 }
 
-function seal(parent: Block | undefined, { oldest = OLDEST, timestamp, logs, pools, salt = 0n }: Content): Block {
+function seal(parent: Block | undefined, content: Content): Block {
+  const { oldest = OLDEST, timestamp, logs, pools, salt = 0n, hasReceipts = parent?.hasReceipts ?? false } = content
   const number = parent ? parent.number + 1 : oldest
   const parentHash = parent?.hash ?? keccak256('0x00')
   const logsBloom = bloomOf(logs)
-  const header = sealedHeader({ number, parentHash, timestamp, logsBloom, salt: numberToHex(salt, { size: 32 }) })
+  const receipts = hasReceipts ? { receiptsRoot: receiptsRootOf(logs) } : {}
+  const salted = { salt: numberToHex(salt, { size: 32 }), ...receipts }
+  const header = sealedHeader({ number, parentHash, timestamp, logsBloom, ...salted })
   const { hash } = header
   const place = { blockNumber: numberToHex(number), blockHash: hash, blockTimestamp: numberToHex(timestamp) }
   return {
@@ -94,6 +107,7 @@ function seal(parent: Block | undefined, { oldest = OLDEST, timestamp, logs, poo
     parent,
     timestamp,
     pools,
+    hasReceipts,
     logs: logs.map(({ address, topics, data, transactionHash }, index) => ({
       address: address.toLowerCase() as Address,
       topics,

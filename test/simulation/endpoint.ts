@@ -15,7 +15,13 @@ export type Endpoint = {
   nodes: SimulatedNode[]
   /** Faults that may be injected from now on. */
   faults: Set<RequestFault>
+  /** Absent while it is honest. */
+  liar?: Liar | undefined
 }
+
+export type Answerer = (call: Pick<Call, 'method' | 'params'>) => Outcome
+/** Asked once for each request; undefined where that is answered with the truth. */
+export type Liar = (view: View) => Answerer | undefined
 
 export class SimulatedNode {
   #view: View
@@ -71,8 +77,9 @@ export function openEndpoint(name: string, nodes: SimulatedNode[], random: Rando
     const [first, ...others] = nodes
     if (!first) throw new Error('An endpoint has at least one node.')
     const { view } = random.pick([first, ...others])
+    const told = endpoint.liar?.(view)
     const outcomes = [calls].flat().map((call) => {
-      const truth = respondFrom(view, call)
+      const truth = told?.(call) ?? respondFrom(view, call)
       const outcome = provided(call, truth, view) ?? spoiled(call, truth, view)
       return { jsonrpc: '2.0', id: call.id, ...outcome }
     })
@@ -163,7 +170,8 @@ export function openEndpoint(name: string, nodes: SimulatedNode[], random: Rando
       fetchFn: (_, init) => answer(String(init?.body), init?.signal) as Promise<Response>,
     }),
   })
-  return { client, nodes, faults }
+  const endpoint: Endpoint = { client, nodes, faults }
+  return endpoint
 }
 
 type Log = Block['logs'][number]

@@ -52,6 +52,21 @@ export class MemoryStore implements KnownChain {
     return true
   }
 
+  /** Blocks and contents of final history, in chain order. */
+  get final(): { blocks: readonly LedgerBlock[]; contents: readonly BlockContent[] } {
+    const { finalized } = this
+    const isFinal = ({ number }: { number: number }) => number <= finalized
+    return { blocks: this.#ledger.filter(isFinal), contents: this.#contents.filter(isFinal) }
+  }
+
+  /** As a repair does: the content of one block in the place of what is stored of it, but for pools, which stay. */
+  overwrite(content: BlockContent): void {
+    const emptied = (block: BlockContent) => ({ ...block, ticks: [], liquidity: [] })
+    this.#contents = this.#contents.map((block) => (block.number === content.number ? emptied(block) : block))
+    const next = this.#contents.findIndex(({ number }) => number > content.number)
+    this.#contents.splice(next === -1 ? this.#contents.length : next, 0, content)
+  }
+
   #rollBack(to: number): void {
     this.#ledger = this.#ledger.filter(({ number }) => number <= to)
     this.#contents = this.#contents.filter(({ number }) => number <= to)

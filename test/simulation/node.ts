@@ -11,6 +11,7 @@ import {
 import { type Call, type Outcome, refusal } from '../support/json-rpc.ts'
 import { ancestorOf, type Block } from './block.ts'
 import { POOLS, TOKENS } from './market.ts'
+import { receiptsOf } from './receipts.ts'
 
 /** A node's view of the chain; all its answers follow from it. */
 export type View = {
@@ -22,7 +23,16 @@ export type View = {
 }
 
 export function respondFrom(view: View, call: Pick<Call, 'method' | 'params'>): Outcome {
-  return respond(chainOf(view), call)
+  if (call.method !== 'eth_getBlockReceipts' && call.method !== 'eth_getTransactionReceipt')
+    return respond(chainOf(view), call)
+  const place = call.params[0] as Hex
+  const isOfBlock = call.method === 'eth_getBlockReceipts'
+  for (let at: Block | undefined = view.head; at; at = at.parent) {
+    if (isOfBlock && at.number === Number(place)) return { result: receiptsOf(at.logs) }
+    const own = isOfBlock ? undefined : receiptsOf(at.logs).find(({ transactionHash }) => transactionHash === place)
+    if (own) return { result: own }
+  }
+  return { result: null }
 }
 
 function chainOf({ chainId, head, finalized, past }: View): ChainView {
@@ -55,7 +65,7 @@ function chainOf({ chainId, head, finalized, past }: View): ChainView {
 }
 
 export function headerOf(block: Block) {
-  return { ...block.header, transactions: [] }
+  return { ...block.header, transactions: block.hasReceipts ? block.logs.map((log) => log.transactionHash) : [] }
 }
 
 function contractsAfter({ number, pools }: Block): ContractReader {

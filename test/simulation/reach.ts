@@ -12,6 +12,6 @@ type Reach = { random: Random; report: (fact: IngestFact) => void; signal: Abort
 export function reach(endpoints: readonly Endpoint[], { random, report, signal }: Reach): Endpoints {
   return endpointsOf(
     endpoints.map(({ client }) => client),
-    { network: NETWORK, report, signal, retryPolicy: { random: () => random.next() } },
+    { network: NETWORK, report, signal, retryPolicy: { minFinalitySeconds: 0, random: () => random.next() } },
   )
 }

@@ -1,12 +1,14 @@
 /**
  * Whatever the chain and its nodes do, and whenever our processes die: the end equals a clean run over the final chain. Seeds are fresh in each run, and
  * printed; those that once failed are run again. `SEED=<n>` gives one life again and shows what happened in it, `SEEDS=<n>` asks for so many
- * fresh ones, `SEEDS=<m>-<n>` for those.
+ * fresh ones, `SEEDS=<m>-<n>` for those; with `LIES=1`, endpoints lie.
  */
 import { afterAll, describe, expect, test } from 'vitest'
 import { sample } from '../support/sample.ts'
 import { freshSeed, keptSeeds, plainSeeds } from '../support/seeds.ts'
 import { reportToSoak } from '../support/soak-report.ts'
+import { judgedAmongLiars } from './lies/lie-oracle.ts'
+import { liePlanOf } from './lies/lie-plan.ts'
 import { judged } from './oracle.ts'
 import { planOf } from './simulate.ts'
 
@@ -15,6 +17,11 @@ const [first, last] = rangeOf(process.env['SEEDS'] ?? `${sample('SEEDS', 60, 200
 const FRESH = Array.from({ length: last - first + 1 }, (_, at) => first + at)
 const SEEDS = [...new Set([...(isOne ? [] : keptSeeds('simulation')), ...FRESH])]
 const PLAIN = plainSeeds()
+
+function live(seed: number) {
+  const isPlain = PLAIN.has(seed)
+  return process.env['LIES'] === '1' ? judgedAmongLiars(liePlanOf(seed)) : judged(planOf(seed, { isPlain }))
+}
 
 function rangeOf(text: string): [number, number] {
   const [from = 0, to] = text.split('-').map(Number)
@@ -28,7 +35,7 @@ describe('a listener and a ledger end where a clean run ends', () => {
   afterAll(() => reportToSoak({ suite: 'simulation', histories }))
 
   test.each(SEEDS)('SEED=%i', { timeout: 60_000 }, async (seed) => {
-    const { happened, facts, clean } = await judged(planOf(seed, { isPlain: PLAIN.has(seed) }))
+    const { happened, facts, clean } = await live(seed)
     histories++
     if (clean.ticks.length > 0) traded++
     if (isOne) console.log(Object.fromEntries(happened.all), facts)

@@ -108,18 +108,18 @@ async function live(plan: Plan): Promise<Outcome> {
 }
 
 /** Mostly from where there is most to read. */
-function startOf(random: Random): StartBlock {
+export function startOf(random: Random): StartBlock {
   if (random.chance(0.7)) return { kind: 'block', number: START }
   return random.pick([{ kind: 'latest' }, { kind: 'blocks-ago', blocks: random.between(1, 15) }])
 }
 
-function firstOf([first]: readonly Message[]): number {
+export function firstOf([first]: readonly Message[]): number {
   if (!first) throw new Error('Nothing was taken.')
   return first.kind === 'range' ? first.from : first.number
 }
 
 /** Runs until the chain's head is stored; false where no progress is possible. The chain grows meanwhile, which wakes listeners. */
-async function untilStored(world: World, store: MemoryStore, failures: () => unknown[]): Promise<boolean> {
+export async function untilStored(world: World, store: MemoryStore, failures: () => unknown[]): Promise<boolean> {
   const giveUp = Date.now() + PATIENCE_MS
   for (let nextBlock = Date.now() + BLOCK_MS; store.tip?.hash !== world.head.hash; await sleep(50)) {
     if (failures().length > 0 || Date.now() > giveUp) return false
@@ -133,7 +133,7 @@ async function untilStored(world: World, store: MemoryStore, failures: () => unk
 const ONLY_AT: Partial<Record<Fault, number>> = { 'a block whose logs are left out': 0, 'expired history': 1 }
 
 /** Some of them, at some of the endpoints, until the returned function is called. */
-function startRequestFaults(world: World, { faults }: Plan, random: Random): () => void {
+export function startRequestFaults(world: World, { faults }: Pick<Plan, 'faults'>, random: Random): () => void {
   const chosen = faults.filter(isRequestFault)
   for (const [index, endpoint] of world.endpoints.entries()) {
     for (const fault of chosen) {
@@ -147,7 +147,7 @@ function startRequestFaults(world: World, { faults }: Plan, random: Random): () 
   }
 }
 
-function pickOf(acts: readonly Act[], random: Random): Act {
+export function pickOf(acts: readonly Act[], random: Random): Act {
   const [first, ...others] = acts
   if (!first) throw new Error('There is always something to do.')
   return random.pick([first, ...others])

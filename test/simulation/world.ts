@@ -19,9 +19,9 @@ export type WorldOptions = {
   /** Blocks above finality, at least. */
   finalityLag: number
   genesis?: Genesis
+  /** Two where absent. */
+  nodes?: number
 }
-
-const NODES = 2
 
 export class World {
   readonly endpoints: readonly Endpoint[]
@@ -32,12 +32,12 @@ export class World {
   #head: Block
   #finalized: Block
 
-  constructor({ random, happened, isBalanced, finalityLag, genesis }: WorldOptions) {
+  constructor({ random, happened, isBalanced, finalityLag, genesis, nodes = 2 }: WorldOptions) {
     this.#random = random
     this.finalityLag = finalityLag
     this.#head = mineHistory(random, genesis)
     this.#finalized = this.#head
-    this.nodes = Array.from({ length: NODES }, () => new SimulatedNode(this.#head, this.#finalized))
+    this.nodes = Array.from({ length: nodes }, () => new SimulatedNode(this.#head, this.#finalized))
     const open = (name: string, nodes: SimulatedNode[]) => openEndpoint(name, nodes, random, happened)
     this.endpoints = isBalanced
       ? [open('balanced', [...this.nodes])]
@@ -99,8 +99,8 @@ export class World {
   }
 
   /** Nothing that a node still sits on is cut off, unless it is lost. */
-  finalize(): void {
-    const next = ancestorOf(this.#head, Math.max(this.#finalized.number, this.#head.number - this.finalityLag))
+  finalize(lag = this.finalityLag): void {
+    const next = ancestorOf(this.#head, Math.max(this.#finalized.number, this.#head.number - lag))
     const isSafe = this.#places.every(
       (place) => !('branch' in place) || place.isLost || (next && isAncestor(next, place.branch)),
     )
