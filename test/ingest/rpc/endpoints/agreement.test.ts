@@ -7,11 +7,12 @@ import { madeUpHash } from '../../../support/recorded.ts'
 
 const [ONE, OTHER] = [madeUpHash(1), madeUpHash(2)]
 /** Voices that differ and are no minority change nothing of an endpoint. */
-const voiceOf = (voice: string) => ({ name: voice, voice }) as Endpoint
+const voiceOf = (voice: string, isCurrent: boolean) => ({ name: voice, voice, isCurrent }) as Endpoint
 
-function agreement(expected: readonly string[], answers: Readonly<Record<string, Hash | undefined>>) {
+function agreement(expected: readonly string[], answers: Readonly<Record<string, Hash | undefined>>, isCurrent = true) {
   const facts: object[] = []
-  const ask = async () => Object.entries(answers).map(([voice, answer]) => ({ endpoint: voiceOf(voice), answer }))
+  const ask = async () =>
+    Object.entries(answers).map(([voice, answer]) => ({ endpoint: voiceOf(voice, isCurrent), answer }))
   return {
     agreeAt: agreementOf(
       () => expected,
@@ -36,8 +37,11 @@ test('there is no agreement while a voice that counts is silent', async () => {
   expect(await agreement(['one'], { one: ONE }).agreeAt(7)).toBe(ONE)
 })
 
-test('a voice without the block does not count against the others', async () => {
-  expect(await agreement(['one', 'other'], { one: ONE, other: undefined }).agreeAt(7)).toBe(ONE)
+test('a voice without the block counts against the others while its head is new', async () => {
+  const answers = { one: ONE, other: undefined }
+  expect(await agreement(['one', 'other'], answers).agreeAt(7)).toBeUndefined()
+  expect(await agreement(['one', 'other', 'third'], { ...answers, third: ONE }).agreeAt(7)).toBe(ONE)
+  expect(await agreement(['one', 'other'], answers, false).agreeAt(7)).toBe(ONE)
 })
 
 test('two voices that differ agree on nothing, which is reported once', async () => {
