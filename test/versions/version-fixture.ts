@@ -6,7 +6,7 @@ import { execFile } from 'node:child_process'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { type Ask, asker } from '../support/candlepool.ts'
+import { type Ask, asker, type Script } from '../support/candlepool.ts'
 import { DAY, DAY_POOL } from '../support/recorded.ts'
 import { startRecordedDay } from '../support/recorded-day.ts'
 import type { RpcServer } from '../support/rpc-server.ts'
@@ -68,6 +68,17 @@ export async function saveJson(version: string, name: string, value: unknown): P
 
 export async function savedJson<Value>(version: string, name: string): Promise<Value> {
   return JSON.parse(await readFile(join(VERSIONS_FOLDER, version, name), 'utf8')) as Value
+}
+
+/** Commands that releases.md names after an upgrade from it; most versions have none. */
+export async function stepsAfter(version: string): Promise<readonly [Script, ...string[]][]> {
+  const steps = await savedJson<[Script, ...string[]][]>(version, 'steps.json').catch(
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return []
+      throw error
+    },
+  )
+  return steps
 }
 
 /** `dataDir`: where the backup was made. */

@@ -1,10 +1,14 @@
 /** The backup, the topic and the API document of each released version, with the sources of today: the answers are the same. */
 import { randomUUID } from 'node:crypto'
 import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { ClickHouseClient } from '@clickhouse/client'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { connect } from '../../infra/clickhouse/client/client.ts'
+import { findEngine } from '../../infra/clickhouse/engine/engine-access.ts'
 import { kafkaClient } from '../e2e/cluster.ts'
-import { type Running, run, temporaryFolder, untilReady } from '../support/candlepool.ts'
-import { withoutClickHouse } from '../support/clickhouse.ts'
+import { type Running, run, type Script, temporaryFolder, untilReady } from '../support/candlepool.ts'
+import { freshDatabase, withoutClickHouse } from '../support/clickhouse.ts'
 import { kafkaOrSkip, makeTopic } from '../support/kafka.ts'
 import { breakingChanges } from './breaking-changes.ts'
 import {
@@ -13,6 +17,7 @@ import {
   BACKUP_NAME,
   savedJson,
   startSource,
+  stepsAfter,
   TOPIC,
   type TopicRecord,
   unpackBackup,
@@ -51,19 +56,23 @@ describe.skipIf(withoutClickHouse).each(readdirSync(VERSIONS_FOLDER))('version %
     await expect.poll(() => answersOf(api), { timeout: 60_000, interval: 1_000 }).toMatchObject(saved)
   }
 
-  async function expectVerified(environment: Record<string, string>): Promise<void> {
-    const verify = run('verify', environment, ['--network', 'ethereum'])
-    expect({ code: await verify.exited, output: verify.output() }).toMatchObject({ code: 0 })
+  async function command(environment: Record<string, string>, script: Script, ...args: string[]): Promise<void> {
+    const running = run(script, environment, args)
+    expect({ code: await running.exited, output: running.output() }).toMatchObject({ code: 0 })
   }
+
+  const expectVerified = (environment: Record<string, string>) =>
+    command(environment, 'verify', '--network', 'ethereum')
 
   test('a backup is restored, and answers the same', { timeout: 180_000 }, async () => {
     const environment = await settings()
     await unpackBackup(version, folder.path)
-    const restore = run('restore', environment, [BACKUP_NAME])
-    expect({ code: await restore.exited, output: restore.output() }).toMatchObject({ code: 0 })
+    await command(environment, 'restore', BACKUP_NAME)
+    for (const [script, ...args] of await stepsAfter(version)) await command(environment, script, ...args)
     // Exits with 2 where nothing is stored.
     await expectVerified(environment)
     await expectAnswersOf(environment)
+    await expectNewColumns(folder.path)
   })
 
   test.skipIf(skip)('a topic is read, and answers the same', { timeout: 180_000 }, async () => {
@@ -109,6 +118,19 @@ function withoutField(value: unknown, field: string): void {
   const { properties } = value as { properties?: Record<string, unknown> }
   if (properties) delete properties[field]
   for (const one of Object.values(value)) withoutField(one, field)
+}
+
+/** Each table has the columns that it has in a new database. */
+async function expectNewColumns(dataDir: string): Promise<void> {
+  const [engine, db] = [await findEngine(join(dataDir, 'store')), await freshDatabase()]
+  if (!engine) throw new Error('It runs an engine.')
+  const restored = connect({ url: engine.url, database: engine.database, ...engine.users.owner })
+  const query = `SELECT table, name, position, type, default_kind, default_expression, compression_codec FROM system.columns
+    WHERE database = currentDatabase() ORDER BY table, position`
+  const columns = async (client: ClickHouseClient) => (await client.query({ query, format: 'JSONEachRow' })).json()
+  expect(await columns(restored)).toEqual(await columns(db.client))
+  await restored.close()
+  await db.drop()
 }
 
 async function produce(topic: string, records: readonly TopicRecord[]): Promise<void> {

@@ -47,6 +47,18 @@ describe.skipIf(withoutClickHouse)('migrate', () => {
     expect(await marks()).toEqual(['2', '3', '4', '5'])
   })
 
+  it('makes views once all tables are up to date, also those that a restored database lacks', async () => {
+    await write('0001_first.sql', 'CREATE TABLE IF NOT EXISTS marks (mark String) ORDER BY mark;')
+    await write('0002_views.sql', 'CREATE OR REPLACE VIEW shown AS SELECT mark FROM marks;')
+    await run()
+    await db.client.command({ query: 'DROP VIEW shown' })
+    await write('0003_third.sql', 'CREATE OR REPLACE VIEW shouted AS SELECT upper(mark) AS mark FROM shown;')
+    await write('0004_fourth.sql', "INSERT INTO marks VALUES ('fourth');")
+    expect(await run()).toEqual(['0003_third', '0004_fourth'])
+    const result = await db.client.query({ query: 'SELECT mark FROM shouted', format: 'JSONEachRow' })
+    expect(await result.json()).toEqual([{ mark: 'FOURTH' }])
+  })
+
   it('refuses a file that was changed after it had been applied', async () => {
     await write('0001_first.sql', 'SELECT 1')
     await run()
