@@ -1,6 +1,10 @@
 -- Recomputes the buckets of one resolution from the next finer one, in one read of both. A bucket that lost all of its trades gets
 -- trades = 0.
 INSERT INTO candles
+(
+    network, pool, resolution, time, open, close_ulps, high_ulps, low_ulps, spot_open_ulps, spot_close_ulps, spot_high_ulps, spot_low_ulps,
+    volume0, volume1, volume_usd, trades, buys, mixed_buys0, mixed_buys1, unexecuted, version
+)
 WITH
     c.resolution = {finer:UInt32}  AS is_finer,
     is_finer AND c.open > 0        AS is_executed,

@@ -2,6 +2,10 @@
 -- no execution price: with only such ticks a bucket's execution prices are 0. A bucket of `candles` that lost all of its ticks gets trades = 0.
 -- `into` is `candles`, or a temporary table.
 INSERT INTO {into:Identifier}
+(
+    network, pool, resolution, time, open, close_ulps, high_ulps, low_ulps, spot_open_ulps, spot_close_ulps, spot_high_ulps, spot_low_ulps,
+    volume0, volume1, volume_usd, trades, buys, mixed_buys0, mixed_buys1, unexecuted, version
+)
 WITH
     reinterpretAsInt64(first_price)                                           AS first_bits,
     reinterpretAsInt64(argMaxIf(price, place, is_executed))                   AS last_bits,

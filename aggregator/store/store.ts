@@ -43,7 +43,7 @@ export async function insertBinary(
   rows.recycle()
 }
 
-/** One INSERT of a block of the format Native; none where there are no pieces. */
+/** One INSERT of a block of the format Native; none where there are no pieces. Its columns have names: a later version may have added some. */
 export async function insertNative(
   client: ClickHouseClient,
   table: string,

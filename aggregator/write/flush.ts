@@ -28,7 +28,7 @@ import { completeCandles } from './complete-candles.ts'
 import { type FoldedTicks, foldTicks, insertFolded, touchedPools } from './fold-ticks.ts'
 import { insertBalances, insertBlocks } from './insert-blocks.ts'
 import type { PlacedMessage } from './rows.ts'
-import { LEDGER_COLUMNS, ledgerRows, type VersionedBlock, type VersionedContent } from './rows.ts'
+import { LEDGER, LEDGER_COLUMNS, ledgerRows, type VersionedBlock, type VersionedContent } from './rows.ts'
 import { contentOf, versionTicks } from './tick-rows.ts'
 import type { WriterState } from './writer-state.ts'
 
@@ -136,9 +136,9 @@ function insertLedgerRows(
   rows: RowBinary,
   { isFenced, versions: { epoch } }: WriterState,
 ): Promise<void> {
-  if (!isFenced) return insertBinary(client, 'blocks', rows)
+  if (!isFenced) return insertBinary(client, LEDGER, rows)
   const condition = { columns: LEDGER_COLUMNS, where: IS_NEWEST_EPOCH, parameters: { network, epoch } }
-  return inEpoch(network, epoch, () => insertBinary(client, 'blocks', rows, condition))
+  return inEpoch(network, epoch, () => insertBinary(client, LEDGER, rows, condition))
 }
 
 export function versionBlocks(network: NetworkName, placed: readonly PlacedMessage[]): VersionedBlock[] {

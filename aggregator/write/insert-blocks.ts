@@ -6,6 +6,14 @@ import { insertRows, together } from '../store/store.ts'
 import { balanceHourRow, balanceRow, liquidityRow, poolRow, type VersionedBlock } from './rows.ts'
 import { insertTicks, type VersionedTicks } from './tick-rows.ts'
 
+/** Each with its columns: a later version may have added some to the table, while this process still writes it. */
+const POOLS = `pools (network, pool, block, time, protocol, fee, initial_sqrt_price, token0_address, token0_symbol, token0_name, token0_decimals,
+  token1_address, token1_symbol, token1_name, token1_decimals, version, is_deleted, venue, hooks)`
+const LIQUIDITY = `liquidity_changes (network, pool, block, log_index, time, tick_lower, tick_upper, liquidity_delta, version, is_deleted)`
+const BALANCE_HOURS = 'pool_balance_hours (network, pool, hour, block, balance0, balance1, version, is_deleted)'
+/** The server's clock sets `written`: rows of a day ago expire at once, and the clock of this process may be behind. */
+const BALANCES = 'pool_balances (network, pool, block, block_hash, balance0, balance1, time)'
+
 /** Ticks, pools and liquidity changes. All rows are encoded before the first statement is answered. */
 export function insertBlocks(
   client: ClickHouseClient,
@@ -15,22 +23,19 @@ export function insertBlocks(
   return together([
     insertTicks(client, ticks),
     insertPools(client, blocks),
-    insertEach(client, 'liquidity_changes', blocks, ({ liquidity }) => liquidity, liquidityRow),
+    insertEach(client, LIQUIDITY, blocks, ({ liquidity }) => liquidity, liquidityRow),
   ])
 }
 
 export function insertPools(client: ClickHouseClient, blocks: readonly VersionedBlock[]): Promise<void> {
-  return insertEach(client, 'pools', blocks, ({ pools }) => pools, poolRow)
+  return insertEach(client, POOLS, blocks, ({ pools }) => pools, poolRow)
 }
-
-/** The server's clock sets `written`: rows of a day ago expire at once, and the clock of this process may be behind. */
-const BALANCES = 'pool_balances (network, pool, block, block_hash, balance0, balance1, time)'
 
 /** Every reading is kept for a day, so that a rollback can restore an older one; the newest of each hour is kept for ever. */
 export async function insertBalances(client: ClickHouseClient, blocks: readonly VersionedBlock[]): Promise<void> {
   await together([
     insertEach(client, BALANCES, blocks, ({ balances }) => balances, balanceRow),
-    insertEach(client, 'pool_balance_hours', blocks, ({ balances }) => balances, balanceHourRow),
+    insertEach(client, BALANCE_HOURS, blocks, ({ balances }) => balances, balanceHourRow),
   ])
 }
 
