@@ -42,6 +42,8 @@ export type RecomputeContext = {
   versions: CandleVersions
   /** Buckets that begin before this are not recomputed: see `readHorizon`. */
   horizon(): UnixSeconds
+  /** Stored candles may be wrong until a rebuild is over: none is recomputed from finer ones. */
+  isRebuilding?: boolean
 }
 
 /** Each statement is a task of its own. 1 s from ticks, 1 m from 1 s, 1 h from 1 m, 1 d from 1 h. May be repeated: the last one counts. */
@@ -49,10 +51,11 @@ export async function recompute(
   client: ClickHouseClient,
   network: NetworkName,
   scope: RecomputeScope,
-  { versions, horizon }: RecomputeContext,
+  context: RecomputeContext,
   enqueue: Enqueue = (task) => task(),
 ): Promise<void> {
-  const oldest = horizon()
+  const { versions } = context
+  const oldest = context.horizon()
   for (const pools of poolGroups(scope.pools)) {
     for (const [index, resolution] of RESOLUTIONS.entries()) {
       const from = Math.max(bucketStart(scope.first, resolution), Math.ceil(oldest / resolution) * resolution)
@@ -61,7 +64,8 @@ export async function recompute(
       const finer = RESOLUTIONS[index - 1]
       await enqueue(async () => {
         const parameters = { network, pools, from, to, version: versions.next().toString() }
-        if (finer === undefined) await run(client, fromTicks, { ...parameters, into: 'candles', resolution })
+        if (finer === undefined || context.isRebuilding)
+          await run(client, fromTicks, { ...parameters, into: 'candles', resolution })
         else await run(client, fromCandles, { ...parameters, resolution, finer })
       })
     }

@@ -50,10 +50,19 @@ export function runRebuildWorker(client: ClickHouseClient, options: RebuildWorke
 }
 
 async function rebuildCandles(client: ClickHouseClient, job: Job, options: RebuildWorkerOptions): Promise<void> {
+  try {
+    await rebuildAll(client, job, options)
+  } finally {
+    options.state.isRebuilding = false
+  }
+}
+
+async function rebuildAll(client: ClickHouseClient, job: Job, options: RebuildWorkerOptions): Promise<void> {
   const { network, shards, state, ledger, observer, writeQueue, report, signal } = options
   const began = performance.now()
   // Between two flushes: candles that are folded from here on have a higher version, and start from the stored ticks.
   const version = await writeQueue.low(async () => {
+    state.isRebuilding = true
     state.open.invalidateAll(tipTime(ledger))
     markDisturbed(state, Number.NEGATIVE_INFINITY)
     return state.versions.next()
