@@ -19,6 +19,7 @@ export type Running = {
 
 export type Script =
   | 'backfill'
+  | 'migrate'
   | 'start'
   | 'ingest'
   | 'aggregate'
