@@ -46,7 +46,7 @@ describe('memory of columns', () => {
     const { length } = reused().filter((buffer) => buffers.has(buffer))
     expect(length).toBeGreaterThan(1)
     // Of 32 MiB each.
-    expect(length).toBeLessThanOrEqual(4)
+    expect(length).toBeLessThanOrEqual(6)
     const last = new ColumnMemory()
     const { buffer } = last.float64(big)
     vi.useFakeTimers()
