@@ -10,6 +10,7 @@ import { readStoredCandles } from '../../../../aggregator/extras/publish/stored-
 import type { AggregatorFact } from '../../../../aggregator/ledger/fact.ts'
 import { inProcessLog } from '../../../../infra/kafka/in-process.ts'
 import type { RangeOverwrite } from '../../../../ingest/model/message.ts'
+import type { NetworkName } from '../../../../ingest/model/network.ts'
 import { type Random, randomOf } from '../../../simulation/random.ts'
 import {
   asBlocks,
@@ -121,65 +122,55 @@ describe.skipIf(withoutClickHouse)('publications', () => {
     await aggregator.stop()
   })
 
-  test('a job that comes after a later one replaces none of its ticks', async () => {
-    const { client } = database
-    const network = networkOf('jobs in another order')
+  /** A stored and published chain, and jobs that state some of its blocks. */
+  async function chainWithJobs(network: NetworkName) {
     const plans = fc.sample(blockPlan({ full: true }), { numRuns: 8, seed: 7 })
-    const chain = mine(
-      [],
-      plans.map((plan, index) => ({ ...plan, ...(index === 0 && { pools: POOLS }) })),
-    )
+    const full = plans.map((plan, index) => ({ ...plan, secondsLater: 20, ...(index === 0 && { pools: POOLS }) }))
+    const chain = mine([], full)
     const folded = foldTopics()
     const history = inProcessLog<RangeOverwrite>({ nextOffset: 0 })
     const publish = { sink: folded.sink, kinds: KINDS, finality: 'instant' as const }
-    const aggregator = await startAggregator(client, { network, history, publish })
+    const aggregator = await startAggregator(database.client, { network, history, publish })
+    let jobs = 0
     const untilPublished = (name: string) =>
-      until(() => expectAsStored(client, network, rowsOfFolded(folded), name).then(() => true), name)
-    await aggregator.append(asBlocks(network, chain))
-    await untilPublished('the stream')
-    const less = chain.slice(2, 5).map((block) => ({ ...block, ticks: block.ticks.slice(1) }))
-    await history.append([asRestatement(network, less, { job: 2 })])
-    await untilPublished('the later job')
-    await history.append([asRestatement(network, chain, { job: 1 })])
-    const isStored = () => aggregator.facts.filter(({ kind }) => kind === 'restated').length === 2
-    await until(async () => isStored() || undefined, 'the earlier job is stored')
-    await untilPublished('the earlier job')
-    await aggregator.stop()
-    await history.close()
-  })
-
-  test('a swap that a job states with another amount or time is published again', async () => {
-    const { client } = database
-    const network = networkOf('stated otherwise')
-    const plans = fc.sample(blockPlan({ full: true }), { numRuns: 6, seed: 8 })
-    const chain = mine(
-      [],
-      plans.map((plan, index) => ({ ...plan, secondsLater: 20, ...(index === 0 && { pools: POOLS }) })),
-    )
-    const folded = foldTopics()
-    const history = inProcessLog<RangeOverwrite>({ nextOffset: 0 })
-    const publish = { sink: folded.sink, kinds: KINDS, finality: 'instant' as const }
-    const aggregator = await startAggregator(client, { network, history, publish })
-    const untilPublished = (name: string) =>
-      until(() => expectAsStored(client, network, rowsOfFolded(folded), name).then(() => true), name)
-    const untilStated = (jobs: number) =>
+      until(() => expectAsStored(database.client, network, rowsOfFolded(folded), name).then(() => true), name)
+    const untilStored = () =>
       until(
         async () => aggregator.facts.filter(({ kind }) => kind === 'restated').length === jobs || undefined,
-        'stated',
+        'the job is stored',
       )
     await aggregator.append(asBlocks(network, chain))
     await untilPublished('the stream')
+    return {
+      chain,
+      async state(blocks: Chain, job: number) {
+        jobs++
+        await history.append([asRestatement(network, blocks, { job })])
+        await untilStored()
+        await untilPublished(`job ${job}`)
+      },
+      async stop() {
+        await aggregator.stop()
+        await history.close()
+      },
+    }
+  }
+
+  test('a job that comes after a later one replaces none of its ticks', async () => {
+    const { chain, state, stop } = await chainWithJobs(networkOf('jobs in another order'))
+    const less = chain.slice(2, 5).map((block) => ({ ...block, ticks: block.ticks.slice(1) }))
+    await state(less, 2)
+    await state(chain, 1)
+    await stop()
+  })
+
+  test('a swap that a job states with another amount or time is published again', async () => {
+    const { chain, state, stop } = await chainWithJobs(networkOf('stated otherwise'))
     const [, second, third] = chain
     if (!second || !third) throw new Error('unreachable')
-    const more = { ...second, ticks: second.ticks.map((tick) => ({ ...tick, amount0: tick.amount0 + 1n })) }
-    await history.append([asRestatement(network, [more], { job: 1 })])
-    await untilStated(1)
-    await untilPublished('another amount')
-    await history.append([asRestatement(network, [{ ...third, timestamp: third.timestamp + 3 }], { job: 2 })])
-    await untilStated(2)
-    await untilPublished('another time')
-    await aggregator.stop()
-    await history.close()
+    await state([{ ...second, ticks: second.ticks.map((tick) => ({ ...tick, amount0: tick.amount0 + 1n })) }], 1)
+    await state([{ ...third, timestamp: third.timestamp + 3 }], 2)
+    await stop()
   })
 
   test('publications of final blocks alone are never retracted, and have closed candles', async () => {
