@@ -87,8 +87,9 @@ export class CandleColumns {
       addWord(volumeUsdMicros, at, ticks.usdMicros, words)
       if (isBuy(sign0, sign1)) buys++
     }
+    const isMixed = buys > 0 && buys < to - from
     // Most seconds have one trade, so that this is no part of the first pass.
-    for (let place = from; buys > 0 && buys < to - from && place < to; place++) {
+    for (let place = from; isMixed && place < to; place++) {
       const words = (order[place] ?? 0) * WORD_LANES
       if (!isBuy(signOf(ticks.amount0, words), signOf(ticks.amount1, words))) continue
       addMagnitude(mixedBuys0, at, ticks.amount0, words)
@@ -120,7 +121,8 @@ export class CandleColumns {
       buys += arrays.buys[finer] as number
       unexecuted += arrays.unexecuted[finer] as number
     }
-    for (let finer = from; buys > 0 && buys < trades && finer < to; finer++) {
+    const isMixed = buys > 0 && buys < trades
+    for (let finer = from; isMixed && finer < to; finer++) {
       const bought = arrays.buys[finer] as number
       if (bought === 0) continue
       const isAll = bought === arrays.trades[finer]

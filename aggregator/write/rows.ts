@@ -30,10 +30,10 @@ const HOUR = 3_600
 const ZERO_HASH = `0x${'0'.repeat(64)}` as const
 
 /** Columns of a row of the ledger, in the order of `blockRow`. */
-export const LEDGER =
-  'blocks (network, number, hash, parent_hash, time, first, ticks, digest, version, is_deleted, finalized)'
 export const LEDGER_COLUMNS = `network LowCardinality(String), number UInt64, hash FixedString(32), parent_hash FixedString(32), time DateTime,
   first UInt64, ticks UInt32, digest UInt64, version UInt64, is_deleted UInt8, finalized UInt64`
+/** The table, with the names of these columns. */
+export const LEDGER = `blocks (${LEDGER_COLUMNS.split(',').map((column) => column.trim().split(' ')[0])})`
 
 type BlockRow = {
   network: NetworkName

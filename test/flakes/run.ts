@@ -8,7 +8,8 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { temporaryFolder } from '../support/candlepool.ts'
 import { ROOT } from '../support/files.ts'
-import { type RepeatedRun, unsteadyIn } from './unsteady.ts'
+import type { VitestReport } from '../support/vitest-report.ts'
+import { unsteadyIn } from './unsteady.ts'
 
 const USAGE = `Usage: npm run flakes [-- --times N] [--loops N] [PATH…]
 
@@ -25,7 +26,7 @@ Example:
 const { times, loops, paths } = readRequest()
 const folder = await temporaryFolder()
 const busy = Array.from({ length: loops }, () => spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' }))
-const runs: RepeatedRun[] = []
+const runs: VitestReport[] = []
 try {
   for (let time = 1; time <= times; time++) {
     console.log(`Repetition ${time} of ${times}, beside ${loops} busy loops`)
@@ -62,7 +63,7 @@ function readRequest(): { times: number; loops: number; paths: readonly string[]
   }
 }
 
-async function repeat(report: string): Promise<RepeatedRun> {
+async function repeat(report: string): Promise<VitestReport> {
   const args = ['node_modules/vitest/vitest.mjs', 'run', '--config', 'test/vitest.config.ts']
   const child = spawn(
     process.execPath,
@@ -70,5 +71,5 @@ async function repeat(report: string): Promise<RepeatedRun> {
     { cwd: ROOT, stdio: ['ignore', 'inherit', 'inherit'] },
   )
   await new Promise((resolve, reject) => child.once('error', reject).once('close', resolve))
-  return JSON.parse(await readFile(report, 'utf8')) as RepeatedRun
+  return JSON.parse(await readFile(report, 'utf8')) as VitestReport
 }

@@ -1,8 +1,8 @@
 /** Failures of repeated runs are counted by test. */
 import { expect, test } from 'vitest'
-import { type RepeatedRun, unsteadyIn } from './unsteady.ts'
+import { unsteadyIn } from './unsteady.ts'
 
-const runOf = (...failed: string[]): RepeatedRun => ({
+const runOf = (...failed: string[]) => ({
   testResults: [
     {
       name: '/checkout/test/api/one.int.test.ts',

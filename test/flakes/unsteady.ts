@@ -1,20 +1,11 @@
 /** Tests that failed in some of several runs of the same suites. */
-
-/** As vitest's reporter `json` writes it. */
-export type RepeatedRun = {
-  testResults: readonly {
-    name: string
-    status: string
-    message: string
-    assertionResults: readonly { status: string; fullName: string; failureMessages?: readonly string[] }[]
-  }[]
-}
+import type { VitestReport } from '../support/vitest-report.ts'
 
 /** `message`: the first line of the last failure. */
 export type UnsteadyTest = { name: string; failures: number; message: string }
 
 /** The most frequent failures first. A file that did not load, or failed outside of its tests, counts as a test. */
-export function unsteadyIn(runs: readonly RepeatedRun[]): readonly UnsteadyTest[] {
+export function unsteadyIn(runs: readonly Pick<VitestReport, 'testResults'>[]): readonly UnsteadyTest[] {
   const found = new Map<string, UnsteadyTest>()
   const add = (name: string, message: string) =>
     found.set(name, { name, failures: (found.get(name)?.failures ?? 0) + 1, message: message.split('\n')[0] ?? '' })

@@ -6,21 +6,11 @@ import { spawn } from 'node:child_process'
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import type { VitestReport } from '../support/vitest-report.ts'
 import { MUTANTS, type NamedMutant } from './mutants.ts'
 import { type Copy, copySources } from './plant.ts'
 
 type Verdict = { kind: 'found'; by: string } | { kind: 'survived' } | { kind: 'broken'; reason: string }
-
-/** As vitest's reporter `json` writes it. */
-type Report = {
-  success: boolean
-  testResults: readonly {
-    name: string
-    status: string
-    message: string
-    assertionResults: readonly { status: string; fullName: string }[]
-  }[]
-}
 
 const { positionals, values } = parseArgs({ allowPositionals: true, options: { help: { type: 'boolean' } } })
 if (values.help) {
@@ -68,7 +58,7 @@ async function runSuite({ root }: Copy, suite: string): Promise<Verdict> {
   const args = ['run', '--config', 'test/vitest.config.ts', '--project', project, '--bail=1', '--reporter=json']
   await ended(root, ['node_modules/vitest/vitest.mjs', ...args, `--outputFile=${out}`, suite])
   const report = await readFile(out, 'utf8').then(
-    (text) => JSON.parse(text) as Report,
+    (text) => JSON.parse(text) as VitestReport,
     () => undefined,
   )
   if (!report || report.testResults.length === 0) return { kind: 'broken', reason: `${suite} did not run` }

@@ -9,16 +9,22 @@ import { freePorts } from '../support/free-ports.ts'
 import { inSoak } from '../support/sample.ts'
 import { cleanRun, started, withTables } from './embedded.ts'
 import { print, startLoad } from './load.ts'
-import { command, expectServed, type GrowingChain, KEY, marketOf, PATHS, startGrowingChain } from './scene.ts'
-import { firstTree, nextTree } from './trees.ts'
+import {
+  command,
+  expectRows,
+  expectServed,
+  type GrowingChain,
+  KEY,
+  marketOf,
+  PATHS,
+  startGrowingChain,
+} from './scene.ts'
+import { firstTree, nextTree, type Upgrade } from './trees.ts'
 
 const STEADY_MS = 15_000
 const BACKUP = 'before-upgrade'
 const first = inSoak.skip ? undefined : await firstTree()
 const next = inSoak.skip ? undefined : await nextTree()
-
-/** Versions by their folders; undefined is today's. */
-type Upgrade = { from: string | undefined; to: string | undefined; isRebuilt: boolean }
 
 describe.skipIf(withoutClickHouse || inSoak.skip)('npm start', () => {
   afterAll(async () => {
@@ -103,11 +109,7 @@ async function wayBack(
     return (await answer.json<{ ticks: string }>())[0]?.ticks
   })
   expect(Number(ticks)).toBe(upgraded['ticks']?.length)
-  const answer = await fetch(`${url}${PATHS[0]}`, { headers: { 'X-API-KEY': KEY } })
-  expect({ status: answer.status, rows: ((await answer.json()) as { data: unknown[] }).data.length > 0 }).toEqual({
-    status: 200,
-    rows: true,
-  })
+  await expectRows(url)
   await main.stop('SIGTERM')
   await folder.remove()
 }

@@ -11,6 +11,7 @@ import { cleanRun } from './embedded.ts'
 import { print, startLoad, type UpgradeLoad } from './load.ts'
 import {
   command,
+  expectRows,
   expectServed,
   type GrowingChain,
   KEY,
@@ -19,7 +20,7 @@ import {
   startGrowingChain,
   untilStored,
 } from './scene.ts'
-import { firstTree, nextTree } from './trees.ts'
+import { firstTree, nextTree, type Upgrade } from './trees.ts'
 
 const STEADY_MS = 15_000
 /** A proxy that takes an address off its list lets its requests end. */
@@ -28,8 +29,6 @@ const { skip: withoutKafka, brokers } = kafkaOrSkip()
 const first = inSoak.skip ? undefined : await firstTree()
 const next = inSoak.skip ? undefined : await nextTree()
 
-/** Versions by their folders; undefined is today's. */
-type RollingUpgrade = { from: string | undefined; to: string | undefined; isRebuilt: boolean }
 type Environment = Record<string, string>
 
 describe.skipIf(withoutClickHouse || withoutKafka || inSoak.skip)('processes over Kafka', () => {
@@ -47,7 +46,7 @@ describe.skipIf(withoutClickHouse || withoutKafka || inSoak.skip)('processes ove
   )
 })
 
-async function upgrade(title: string, versions: RollingUpgrade): Promise<void> {
+async function upgrade(title: string, versions: Upgrade): Promise<void> {
   const { to } = versions
   const chain = await startGrowingChain()
   const db = await freshDatabase()
@@ -106,7 +105,7 @@ function environmentOf(chain: GrowingChain, { connection }: TestDatabase, name: 
 
 /** The order of infra/docs/releases.md. */
 async function roll(
-  { from, to, isRebuilt }: RollingUpgrade,
+  { from, to, isRebuilt }: Upgrade,
   { environment, load, chain, start, backup }: Place & { load: UpgradeLoad },
 ): Promise<void> {
   const [oldPort, newPort] = await freePorts(2)
@@ -157,7 +156,5 @@ async function wayBack(
   for (const script of ['ingest', 'aggregate'] as const) start(root, script, restored)
   await start(root, 'api', restored).untilPrinted(/"kind":"server-listening"/)
   await untilStored(db.connect({ database }), chain.head())
-  const answer = await fetch(`http://127.0.0.1:${port}${PATHS[0]}`, { headers: { 'X-API-KEY': KEY } })
-  const { data } = (await answer.json()) as { data: unknown[] }
-  expect({ status: answer.status, rows: data.length > 0 }).toEqual({ status: 200, rows: true })
+  await expectRows(`http://127.0.0.1:${port}`)
 }

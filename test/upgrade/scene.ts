@@ -77,6 +77,12 @@ export async function untilStored(client: ClickHouseClient, block: number): Prom
   await until(look, `block ${block} is stored`, 120_000)
 }
 
+export async function expectRows(url: string): Promise<void> {
+  const answer = await fetch(`${url}${PATHS[0]}`, { headers: { 'X-API-KEY': KEY } })
+  const { data } = (await answer.json()) as { data: unknown[] }
+  expect({ status: answer.status, rows: data.length > 0 }).toEqual({ status: 200, rows: true })
+}
+
 /** `restarts`: steps in which one process is replaced, and none listens meanwhile. */
 export function expectServed(seconds: readonly Second[], restarts: readonly string[]): void {
   const outside = seconds.filter(({ step }) => !restarts.includes(step))

@@ -8,6 +8,9 @@ import { FILES, ROOT } from '../support/files.ts'
 
 export type Tree = { root: string; remove(): Promise<void> }
 
+/** Versions by their folders; undefined is today's. */
+export type Upgrade = { from: string | undefined; to: string | undefined; isRebuilt: boolean }
+
 const execute = promisify(execFile)
 /** The first one with one file a table. */
 const FIRST_COMMIT = 'f4e0dd75'
