@@ -8,13 +8,15 @@ import type { Network } from '../model/network.ts'
 import type { PoolId } from '../model/pool.ts'
 import { asSearch, type Endpoints } from '../rpc/endpoints/endpoints.ts'
 import { narrowerWidth, readWindow } from '../rpc/logs/log-range.ts'
-import { isPruned } from '../rpc/rpc-error.ts'
+import { isPruned, RpcFailed } from '../rpc/rpc-error.ts'
 import { isReadAfterAll } from './history-end.ts'
 import type { PoolKey } from './pool-key.ts'
 
 const WINDOWS_AT_ONCE = 4
 /** How often a search is resumed below blocks that no endpoint had at first. */
 const MAX_RESUMED = 16
+/** An endpoint on another branch returns within this time, or stays there. */
+const PATIENCE_MS = 60_000
 
 export class InitializeSearch {
   readonly #network: Network
@@ -23,6 +25,8 @@ export class InitializeSearch {
   /** Keys that a failed search has found above that block. */
   readonly #found = new Map<PoolId, PoolKey>()
   #branch: Hash | undefined
+  /** Since when the history ends only where an endpoint is behind. */
+  #doubtedSinceMs: number | undefined
 
   constructor(network: Network) {
     this.#network = network
@@ -50,8 +54,7 @@ export class InitializeSearch {
       const below = Math.max(...left().map(reached))
       const windows = windowsBelow(below, oldest, Math.min(width, endpoints.maxBlocks()))
       if (windows.length === 0) {
-        // A pool that is taken for unknown loses its swaps: one refusal is not enough.
-        if (below <= fromBlock || !(await isReadAfterAll(endpoints, below - 1))) break
+        if (below <= fromBlock || !(await this.#isReadAfterAll(endpoints, below - 1, refusal))) break
         if (++resumed > MAX_RESUMED) throw refusal
         oldest = fromBlock
         width = Number.POSITIVE_INFINITY
@@ -96,6 +99,19 @@ export class InitializeSearch {
       this.#found.delete(id)
     }
     return keys
+  }
+
+  /**
+   * A pool that is taken for unknown loses its swaps: one refusal is not enough, and an endpoint that is behind may have the block. Throws the refusal
+   * while that is waited for, once.
+   */
+  async #isReadAfterAll(endpoints: Endpoints, block: number, refusal: unknown): Promise<boolean> {
+    if (await isReadAfterAll(endpoints, block)) return true
+    if (refusal instanceof RpcFailed && refusal.mayPass) {
+      this.#doubtedSinceMs ??= performance.now()
+      if (performance.now() - this.#doubtedSinceMs < PATIENCE_MS) throw refusal
+    } else this.#doubtedSinceMs = undefined
+    return false
   }
 }
 

@@ -7,8 +7,15 @@ import type { BlockRef, UnixSeconds } from '../model/message.ts'
 import type { Network, NetworkName } from '../model/network.ts'
 import type { RetryPolicy } from './retry-policy.ts'
 
-/** The hash at a height that all voices have that answer, or most of three or more; else undefined. */
-export type AgreeAt = (number: number) => Promise<Hash | undefined>
+/** The block at a height that all voices have that answer, or most of three or more; else undefined. */
+export type AgreeAt = (number: number) => Promise<AgreedBlock | undefined>
+
+export type AgreedBlock = {
+  hash: Hash
+  timestamp: UnixSeconds
+  /** The oldest head of the voices that have the block, of which at least one is honest; absent where one has told none. */
+  headTime?: UnixSeconds | undefined
+}
 
 /** Distance below the head that is read as history where no endpoint has the tag `finalized`. It never counts as final. */
 export const FALLBACK_FINALITY_BLOCKS = 256
@@ -92,14 +99,18 @@ export class Finality {
     if (number - (this.#named?.number ?? -FAR_BLOCKS) >= FAR_BLOCKS) await this.#confirming
   }
 
-  /** Where the voices disagree on the reported block, they may agree on one below it, which is final too. */
+  /**
+   * Where the voices disagree on the reported block, they may agree on one below it, which is final too, where it is old enough: the report is of one
+   * voice, and blocks below its own may be new to the others.
+   */
   async #settle(block: BlockRef, agreeAt: AgreeAt): Promise<void> {
     try {
       let step = FIRST_STEP_BLOCKS
       for (let { number } = block; number > (this.#named?.number ?? -1); number -= step, step *= 2) {
-        const hash = await agreeAt(number)
-        if (hash === undefined || (number === block.number && hash !== block.hash)) continue
-        this.#named = { number, hash }
+        const agreed = await agreeAt(number)
+        if (!agreed || (number === block.number && agreed.hash !== block.hash)) continue
+        if (!this.#isOld(agreed.timestamp, agreed.headTime)) continue
+        this.#named = { number, hash: agreed.hash }
         return
       }
     } finally {
@@ -118,10 +129,14 @@ export class Finality {
 
   /** Whether a node with this head may report that block as final; false is noted. */
   isPlausible({ number, timestamp }: PlacedBlock, head: PlacedBlock): boolean {
-    const seconds = Math.max(head.timestamp, Date.now() / 1_000) - timestamp
-    if (head.number - number <= this.#maxLagBlocks && seconds >= this.#minSeconds) return true
+    if (head.number - number <= this.#maxLagBlocks && this.#isOld(timestamp, head.timestamp)) return true
     this.#doubtedSinceMs ??= performance.now()
     return false
+  }
+
+  /** By the head where the clock is behind it. */
+  #isOld(timestamp: UnixSeconds, headTime = 0): boolean {
+    return Math.max(headTime, Date.now() / 1_000) - timestamp >= this.#minSeconds
   }
 
   /** The stored chain was final up to `block` when it was read: the tag worked then. */

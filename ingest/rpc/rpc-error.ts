@@ -29,8 +29,10 @@ export class RpcFailed extends Error {
   readonly isBadAnswer: boolean
   /** As in `BadAnswer`; or the answer is longer than any can be. */
   readonly isFault: boolean
-  /** Every endpoint that is not down has this problem. */
+  /** Every endpoint that is not down has this problem, or is behind. */
   isEverywhere = false
+  /** An endpoint that is behind, or answers ill-formed, may not have it. */
+  mayPass = false
 
   constructor(endpoint: string, problem: RpcProblem, error: unknown) {
     const asked = askedOf(error)

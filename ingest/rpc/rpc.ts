@@ -54,7 +54,8 @@ export async function getHeader(client: Client, tag: BlockTag): Promise<Header |
   const header = headerIn(block)
   if (!header) throw new BadAnswer('malformed', `The node's answer for block ${tag} is not a header.`)
   if (typeof tag === 'number' && header.number !== tag) {
-    throw new BadAnswer('contradictory', `The node was asked for block ${tag} and answered block ${header.number}.`)
+    const text = `The node was asked for block ${tag} and answered block ${header.number}.`
+    throw new BadAnswer('contradictory', text, { isFault: true })
   }
   return header
 }

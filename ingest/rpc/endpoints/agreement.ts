@@ -1,8 +1,8 @@
 /** Asks the voices of a network about one block: which hash the chain has at a height. */
 
 import type { Client, Hash } from 'viem'
-import type { AgreeAt } from '../finality.ts'
-import { getHead, getHeader } from '../rpc.ts'
+import type { AgreeAt, AgreedBlock } from '../finality.ts'
+import { getHead, getHeader, type Header } from '../rpc.ts'
 import { BadAnswer, classify, isRpcError, RpcFailed } from '../rpc-error.ts'
 import type { Endpoint } from './endpoint.ts'
 import { type ReportEndpoint, recordAnswer, recordFailure, recordFork } from './endpoint-outcome.ts'
@@ -50,12 +50,14 @@ export function mostOf(hashes: readonly Hash[], without = 0): Hash | undefined {
   return hashes.find((hash) => hashes.filter((other) => other === hash).length > half)
 }
 
-/** The hash of a block; where the endpoint lacks it, its head is read, which says whether it should have it. */
-export async function hashAt(client: Client, number: number): Promise<Hash | undefined> {
+/** The header of a block; where the endpoint lacks it, its head is read, which says whether it should have it. */
+export async function headerAt(client: Client, number: number): Promise<Vote | undefined> {
   const header = await getHeader(client, number)
   if (!header) await getHead(client)
-  return header?.hash
+  return header
 }
+
+export type Vote = Pick<Header, 'hash' | 'timestamp'>
 
 /** Disagreements of a network are reported once in this time. */
 const REPORT_MS = 60_000
@@ -66,7 +68,7 @@ const REPORT_MS = 60_000
  */
 export function agreementOf(
   expected: () => readonly string[],
-  ask: (number: number) => Promise<VoiceAnswer<Hash | undefined>[]>,
+  ask: (number: number) => Promise<VoiceAnswer<Vote | undefined>[]>,
   report: ReportEndpoint,
 ): AgreeAt {
   let reportedMs = Number.NEGATIVE_INFINITY
@@ -74,14 +76,15 @@ export function agreementOf(
     const answers = await ask(number)
     const heard = new Set(answers.map(({ endpoint }) => endpoint.voice))
     if (expected().some((voice) => !heard.has(voice))) return undefined
-    const votes = answers.flatMap(({ endpoint, answer }) => (answer ? [{ endpoint, hash: answer }] : []))
+    const votes = answers.flatMap(({ endpoint, answer }) => (answer ? [{ endpoint, ...answer }] : []))
     // A block above the heads of sound nodes is not final.
     const without = answers.filter(({ endpoint, answer }) => answer === undefined && endpoint.isCurrent)
     const most = mostOf(
       votes.map(({ hash }) => hash),
       without.length,
     )
-    if (votes.every(({ hash }) => hash === votes[0]?.hash)) return most
+    const agreed = agreedBlock(votes.filter(({ hash }) => hash === most))
+    if (votes.every(({ hash }) => hash === votes[0]?.hash)) return agreed
     const now = performance.now()
     if (now - reportedMs >= REPORT_MS) {
       reportedMs = now
@@ -93,6 +96,13 @@ export function agreementOf(
       const text = `It has ${hash} as block ${number}, and most of the endpoints ${most}.`
       recordFork(report, endpoint, new BadAnswer('contradictory', text))
     }
-    return most
+    return agreed
   }
+}
+
+/** Where these voices have one hash, which proves one time. */
+function agreedBlock(votes: readonly ({ endpoint: Endpoint } & Vote)[]): AgreedBlock | undefined {
+  const [first] = votes
+  const headTimes = votes.map(({ endpoint }) => endpoint.headTime ?? 0)
+  return first && { hash: first.hash, timestamp: first.timestamp, headTime: Math.min(...headTimes) }
 }

@@ -23,9 +23,9 @@ export class CircuitBreaker {
     return this.#failures
   }
 
-  /** It has given an answer that no sound node gives, not long ago. */
-  get isAtFault(): boolean {
-    return this.#faults > 0 && performance.now() - this.#faultAt <= this.#policy.capMs
+  /** Answers that no sound node gives; forgotten where the last one was long ago. */
+  get faults(): number {
+    return performance.now() - this.#faultAt <= this.#policy.capMs ? this.#faults : 0
   }
 
   waitMs(now = performance.now()): number {

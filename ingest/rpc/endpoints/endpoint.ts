@@ -126,14 +126,19 @@ export class Endpoint {
     return Math.max(this.breaker.waitMs(), this.limiter.waitMs())
   }
 
-  /** It has answered once, has not failed so often in a row since, and not with an ill-formed answer. */
+  /** It has answered once, has not failed so often in a row since, and not as often with an ill-formed answer. */
   isExpected(downFailures: number): boolean {
-    const isSound = !this.disabled && !this.breaker.isAtFault
-    return isSound && this.#head !== undefined && this.breaker.failures < downFailures
+    const failures = Math.max(this.breaker.failures, this.breaker.faults)
+    return !this.disabled && this.#head !== undefined && failures < downFailures
   }
 
   get head(): number | undefined {
     return this.#head?.number
+  }
+
+  /** Seconds; of the newest head that it has told. */
+  get headTime(): number | undefined {
+    return this.#headTime
   }
 
   /** Its newest head is no older than a final block: it has each block that is final. */

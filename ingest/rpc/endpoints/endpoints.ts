@@ -12,7 +12,7 @@ import { type Finality, finalityOf } from '../finality.ts'
 import { BLOCK_MS, RETRY_POLICY, type RetryPolicy } from '../retry-policy.ts'
 import { type BadAnswer, classify, isRpcError, mayBeHeavy, RpcFailed } from '../rpc-error.ts'
 import { type VoicedClient, voiceOf } from '../voice.ts'
-import { agreementOf, askVoices, hashAt, type VoiceAnswer } from './agreement.ts'
+import { agreementOf, askVoices, headerAt, type VoiceAnswer } from './agreement.ts'
 import { type ChainCheck, chainCheckOf } from './chain-check.ts'
 import { Endpoint } from './endpoint.ts'
 import { chooseEndpoint, markLate, type RunOptions } from './endpoint-choice.ts'
@@ -83,7 +83,7 @@ export function endpointsOf(clients: readonly VoicedClient[], options: Endpoints
   const ask = <T>(task: (client: Client) => Promise<T>) => askVoices(endpoints, chainCheck.verify, report, task)
   const isSeveral = new Set(endpoints.map((it) => it.voice)).size > 1
   const expected = () => endpoints.filter((it) => it.isExpected(DOWN_FAILURES)).map(({ voice }) => voice)
-  const agreeAt = agreementOf(expected, (number) => ask((client) => hashAt(client, number)), report)
+  const agreeAt = agreementOf(expected, (number) => ask((client) => headerAt(client, number)), report)
   const finality = finalityOf(network, retryPolicy, headers !== undefined, isSeveral ? agreeAt : undefined)
   const group: EndpointGroup = {
     endpoints,
@@ -197,6 +197,7 @@ async function runInGroup<T>(group: EndpointGroup, task: (client: Client) => Pro
       const isRepeated = failures.has(endpoint) && mayBeHeavy(failed)
       failures.set(endpoint, failed)
       failed.isEverywhere = isOfAll(endpoints, failures, problem.kind)
+      failed.mayPass = endpoints.some((it) => isUnsound(it) || failures.get(it)?.problem.kind === 'behind')
       // A narrower range is faster than another endpoint, which most likely answers the same.
       if ((run.blocks ?? 1) > 1 && (problem.kind === 'too-many-results' || isRepeated)) throw failed
       // Behind one address, other nodes may have more history.
@@ -219,15 +220,20 @@ function isOfAll(
 ): boolean {
   return endpoints.every((it) => {
     const own = failures.get(it)?.problem.kind
-    // An endpoint that stays on another branch must not keep the search from ending.
+    // An endpoint that stays on another branch must not keep a search from ending.
     const isSame = own === kind || (kind === 'pruned' && own === 'behind')
-    return it.disabled || isSame || isDown(it)
+    return it.disabled || isSame || isDown(it) || isUnsound(it)
   })
 }
 
 /** It has not answered for a while, and says nothing about the chain. */
 function isDown({ breaker }: Endpoint): boolean {
   return breaker.failures >= DOWN_FAILURES
+}
+
+/** So many answers were ill-formed that the next ones may be, too. */
+function isUnsound({ breaker }: Endpoint): boolean {
+  return breaker.faults >= DOWN_FAILURES
 }
 
 /** In the background; at most once in `compareMs`. */

@@ -1,6 +1,6 @@
 /** v4 pools that PositionManager does not know, on a node that answers narrow ranges only: they are looked for together, and once. */
 import { numberToHex, padHex } from 'viem'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { connectChain } from '../../../infra/rpc/chain-client.ts'
 import { V4_TOPICS } from '../../../ingest/decode/decode-v4.ts'
 import type { PoolEvent } from '../../../ingest/decode/event.ts'
@@ -170,6 +170,23 @@ describe('v4 pools that PositionManager does not know', () => {
         { pool: idOf(0), reason: 'unknown-pool' },
       ])
       expect(alone.get(idOf(200))?.kind).toBe('pool')
+    })
+
+    test('an endpoint that is behind is waited for, for a minute', async () => {
+      node.faults.answer = (method, params) => (method === 'eth_getLogs' && isOldQuery(params) ? gone : undefined)
+      sound.chain.head = CUT - 100
+      const both = registryOn(undefined, [node, sound])
+      await expect(both.resolvePools(eventsOf([idOf(0)]), head)).rejects.toThrow('pruned')
+      const stays = registryOn(undefined, [node, sound])
+      await expect(stays.resolvePools(eventsOf([idOf(0)]), head)).rejects.toThrow('pruned')
+      const later = performance.now() + 60_000
+      const now = vi.spyOn(performance, 'now').mockReturnValue(later)
+      onTestFinished(() => now.mockRestore())
+      expect(await stays.resolvePools(eventsOf([idOf(0)]), head)).toEqual([{ pool: idOf(0), reason: 'unknown-pool' }])
+      now.mockRestore()
+      sound.chain.head = DAY.lastBlock
+      expect(await both.resolvePools(eventsOf([idOf(0)]), head)).toEqual([])
+      expect(both.get(idOf(0))?.kind).toBe('pool')
     })
 
     test.each([1, 3, 12])('no pool is skipped for a cut that %i answers tell falsely', async (times) => {

@@ -138,9 +138,26 @@ describe('the newest final block', () => {
   })
 
   test('is the one that the voices agree on, below the one that they do not', async () => {
-    const finality = new Finality({ agreeAt: async (number) => madeUpHash(number, number > 995 ? 1 : 0) })
+    const agreeAt = async (number: number) => ({ hash: madeUpHash(number, number > 995 ? 1 : 0), timestamp: 0 })
+    const finality = new Finality({ agreeAt })
     await finality.setNamed(at(1_000))
     expect(finality.below(1_000)).toEqual(at(992))
+  })
+
+  test('is none that the voices agree on while it is young, by the clock and by the oldest of their heads', async () => {
+    const now = Math.floor(Date.now() / 1_000)
+    for (const [headTime, final] of [
+      [now - 60, 944],
+      [undefined, 944],
+      [now + 60, 976],
+    ] as const) {
+      const agreeAt = async (number: number) => ({
+        ...{ hash: madeUpHash(number, number > 995 ? 1 : 0), timestamp: now - 12 * (1_020 - number), headTime },
+      })
+      const finality = new Finality({ minSeconds: 588, agreeAt })
+      await finality.setNamed(at(1_000))
+      expect(finality.below(1_000), `heads of ${headTime}`).toEqual(at(final))
+    }
   })
 })
 

@@ -10,6 +10,18 @@ const HEALTH = [
 ]
 
 export const ENDPOINT_FAULTS = [
+  ...faultsIn(
+    'ingest/pools/initialize-search.ts',
+    ['test/ingest/pools/initialize-search.test.ts'],
+    [
+      ['a pool is unknown while an endpoint is behind', 'PATIENCE_MS) throw refusal', '0) throw refusal'],
+      [
+        'an endpoint that is behind is waited for without end',
+        'this.#doubtedSinceMs < PATIENCE_MS',
+        'this.#doubtedSinceMs < Number.POSITIVE_INFINITY',
+      ],
+    ],
+  ),
   ...faultsIn('ingest/rpc/endpoints/chain-check.ts', ENDPOINTS, [
     ['an endpoint of another network is read', 'if (chainId === network.chainId) {', 'if (chainId > 0) {'],
     [

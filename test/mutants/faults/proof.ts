@@ -42,10 +42,15 @@ export const PROOF = [
   ...faultsIn('ingest/rpc/finality.ts', FINALITY, [
     [
       'a final block far below the head is believed',
-      'if (head.number - number <= this.#maxLagBlocks && seconds',
-      'if (seconds',
+      'if (head.number - number <= this.#maxLagBlocks && this',
+      'if (this',
     ],
-    ['a block is final at once', '&& seconds >= this.#minSeconds) return true', '&& seconds >= 0) return true'],
+    ['a block is final at once', '- timestamp >= this.#minSeconds', '- timestamp >= 0'],
+    [
+      'a block that voices agree on is final at once',
+      'if (!this.#isOld(agreed.timestamp, agreed.headTime)) continue',
+      '',
+    ],
     ['finality falls where a node restarts', 'if (number <= (this.#named?.number ?? -1)) return', ''],
     [
       'a block is final above the head of its node',

@@ -50,9 +50,9 @@ test('faults are counted over answers in between, until there was none for a whi
   answer()
   expect(fail()).toBe(100)
   answer()
-  expect(health.isAtFault).toBe(true)
+  expect(health.faults).toBe(2)
   vi.advanceTimersByTime(RETRY_POLICY.capMs + 1)
-  expect(health.isAtFault).toBe(false)
+  expect(health.faults).toBe(0)
   expect(fault()).toBe(100)
 })
 
