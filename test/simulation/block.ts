@@ -20,6 +20,8 @@ export type Block = {
   pools: ReadonlySet<PoolId>
   /** Whether its header has the root of its receipts; so have its children. */
   hasReceipts: boolean
+  /** Absent: each child is some seconds later, which are drawn. */
+  blockSeconds: number | undefined
 }
 
 /** The oldest block that nodes still have; the ones before it hold nothing. */
@@ -31,27 +33,21 @@ export const GENESIS: Genesis = { oldest: OLDEST, timestamp: Date.UTC(2024, 0, 3
 const born = (when: 'before' | 'stream') => POOLS.filter((pool) => pool.born === when)
 
 /** Where a chain begins. */
-export type Genesis = { oldest: number; timestamp: number; hasReceipts?: boolean }
+export type Genesis = Pick<Content, 'timestamp' | 'hasReceipts' | 'blockSeconds'> & { oldest: number }
 
 /** A block with the births of the old pools and a price to begin with, then plain ones: 20 in all, so that the next one is `START`. */
-export function mineHistory(random: Random, { oldest, timestamp, hasReceipts = false }: Genesis = GENESIS): Block {
+export function mineHistory(random: Random, { oldest, ...genesis }: Genesis = GENESIS): Block {
   const logs = [
     ...born('before').flatMap((pool) => birthLogs(pool, random)),
     ...POOLS.filter(({ id }) => id === REFERENCE_POOL).map((pool) => swapLog(pool, random)),
   ]
-  let block = seal(undefined, {
-    oldest,
-    timestamp,
-    logs,
-    pools: new Set(born('before').map(({ id }) => id)),
-    hasReceipts,
-  })
+  let block = seal(undefined, { ...genesis, oldest, logs, pools: new Set(born('before').map(({ id }) => id)) })
   while (block.number < oldest + START - OLDEST - 1) block = mine(block, random)
   return block
 }
 
-/** The next block on `parent`. No two blocks have one hash, so that the same parent may be built on twice. */
-export function mine(parent: Block, random: Random): Block {
+/** The next block on `parent`, some seconds `later`. No two blocks have one hash, so that the same parent may be built on twice. */
+export function mine(parent: Block, random: Random, later = 0): Block {
   const pools = new Set(parent.pools)
   const logs: BareLog[] = []
   for (let left = random.pick([0, 0, 1, 2, 3, 5]); left > 0; left--) {
@@ -68,13 +64,14 @@ export function mine(parent: Block, random: Random): Block {
     } else if (chosen < 0.35) logs.push(liquidityLog(pool, random))
     else logs.push(swapLog(pool, random))
   }
-  const seconds = random.pick([0, 1, 1, 2, 2, 12, 61])
-  return seal(parent, { timestamp: parent.timestamp + seconds, logs, pools, salt: random.bits(64) })
+  const seconds = parent.blockSeconds ?? random.pick([0, 1, 1, 2, 2, 12, 61])
+  return seal(parent, { timestamp: parent.timestamp + seconds + later, logs, pools, salt: random.bits(64) })
 }
 
 /** The same transactions in another block at another time: what a re-mined block is. */
 export function remine(block: Block, parent: Block, random: Random): Block {
-  const timestamp = Math.max(parent.timestamp, block.timestamp + random.pick([-1, 0, 1, 30, 3_600]))
+  const moved = parent.blockSeconds === undefined ? [30, 3_600] : []
+  const timestamp = Math.max(parent.timestamp, block.timestamp + random.pick([-1, 0, 1, ...moved]))
   const pools = new Set([...parent.pools, ...block.pools])
   return seal(parent, { timestamp, logs: block.logs, pools, salt: random.bits(64) })
 }
@@ -87,6 +84,7 @@ type Content = {
   pools: Set<PoolId>
   salt?: bigint
   hasReceipts?: boolean
+  blockSeconds?: number
 }
 
 function seal(parent: Block | undefined, content: Content): Block {
@@ -108,6 +106,7 @@ function seal(parent: Block | undefined, content: Content): Block {
     timestamp,
     pools,
     hasReceipts,
+    blockSeconds: content.blockSeconds ?? parent?.blockSeconds,
     logs: logs.map(({ address, topics, data, transactionHash }, index) => ({
       address: address.toLowerCase() as Address,
       topics,

@@ -122,7 +122,9 @@ export const NODE_ACTS: readonly Act[] = [
       if (world.endpoints.length < 2) return
       life.stopListener()
       world.grow(random.between(1, 10))
-      const node = random.between(0, 1)
+      const drawn = random.between(0, 1)
+      // The first one alone may have the history.
+      const node = life.has('expired history') ? 1 : drawn
       world.put(node, { foreign: world.mineForeign() })
       life.startListener()
       await sleep(random.between(300, 3_000))

@@ -11,13 +11,35 @@ export async function judged(plan: Plan): Promise<Outcome> {
   if (!outcome.keepsLog) expect(outcome.orphans, `${name}: every message has its place`).toBe(0)
   expect(clean.tip, `${name}: the clean run is whole`).toContain(head.hash)
   expect(rows.tip, `${name}: the head is stored`).toBe(clean.tip)
+  const isDown = wasHistoryDown(plan, outcome)
+  const lost = new Set(isDown ? unknownPools(outcome) : [])
+  const known = (rows: readonly string[]) =>
+    isDown ? rows.filter((row) => !lost.has(rowIn(row).pool ?? '')).map(withoutDollars) : rows
   for (const table of ['ticks', 'liquidity'] as const) {
-    expect(rows[table], `${name}: ${table} are those of a clean run`).toEqual(clean[table])
+    expect(known(rows[table]), `${name}: ${table} are those of a clean run`).toEqual(known(clean[table]))
   }
-  const earlier = earlierPools(outcome)
+  const earlier = new Set([...earlierPools(outcome), ...lost])
   const pools = rows.pools.filter((row) => clean.pools.includes(row) || !earlier.has(idOf(row)))
-  expect(pools, `${name}: pools are those of a clean run`).toEqual(clean.pools)
+  const named = clean.pools.filter((row) => !lost.has(idOf(row)) || rows.pools.includes(row))
+  expect(pools, `${name}: pools are those of a clean run`).toEqual(named)
   return outcome
+}
+
+/** The endpoint that alone has old logs did not answer for a while. Meanwhile pools and prices that only it knows are not used: an audit adds both. */
+function wasHistoryDown({ faults }: Plan, { facts }: Outcome): boolean {
+  const isDown = facts.some((it) => it.kind === 'endpoint-cooling' && it.endpoint === 'node-0' && it.failures >= 7)
+  return isDown && faults.includes('expired history')
+}
+
+function unknownPools({ facts }: Outcome): string[] {
+  return facts.flatMap((it) => (it.kind === 'pool-skipped' && it.reason === 'unknown-pool' ? it.pool : []))
+}
+
+type Row = { id: string; pool?: string; amountUsdMicros?: string }
+const rowIn = (text: string) => JSON.parse(text) as Row
+
+function withoutDollars(row: string): string {
+  return JSON.stringify({ ...rowIn(row), amountUsdMicros: undefined })
 }
 
 /**
@@ -32,5 +54,5 @@ function earlierPools({ taken }: Outcome): ReadonlySet<string> {
 }
 
 function idOf(row: string): string {
-  return (JSON.parse(row) as { id: string }).id
+  return rowIn(row).id
 }

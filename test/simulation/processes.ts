@@ -67,7 +67,8 @@ function begin(
 ): Process {
   const endpoints = lastFirst ? world.endpoints.toReversed() : world.endpoints
   let failure: unknown
-  listen(reach(endpoints, { random, report, signal: death.signal }), {
+  const { minFinalitySeconds } = world
+  listen(reach(endpoints, { random, report, signal: death.signal, minFinalitySeconds }), {
     network: NETWORK,
     log,
     stored: store.stored,

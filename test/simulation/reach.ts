@@ -6,12 +6,20 @@ import type { Endpoint } from './endpoint.ts'
 import { NETWORK } from './market.ts'
 import type { Random } from './random.ts'
 
-type Reach = { random: Random; report: (fact: IngestFact) => void; signal: AbortSignal }
+type Reach = {
+  random: Random
+  report: (fact: IngestFact) => void
+  signal: AbortSignal
+  minFinalitySeconds: number
+}
 
 /** Waits are spread by the seed too, so that a run can be had again. */
-export function reach(endpoints: readonly Endpoint[], { random, report, signal }: Reach): Endpoints {
+export function reach(
+  endpoints: readonly Endpoint[],
+  { random, report, signal, minFinalitySeconds }: Reach,
+): Endpoints {
   return endpointsOf(
     endpoints.map(({ client }) => client),
-    { network: NETWORK, report, signal, retryPolicy: { minFinalitySeconds: 0, random: () => random.next() } },
+    { network: NETWORK, report, signal, retryPolicy: { minFinalitySeconds, random: () => random.next() } },
   )
 }

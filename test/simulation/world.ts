@@ -1,4 +1,5 @@
 /** The simulated world: one chain that grows and forks above its finality, and nodes that see it each in their own way. */
+import { vi } from 'vitest'
 import { ancestorOf, type Block, type Genesis, isAncestor, mine, mineHistory, OLDEST, remine } from './block.ts'
 import { type Endpoint, openEndpoint, SimulatedNode } from './endpoint.ts'
 import type { Happened } from './fault.ts'
@@ -10,6 +11,8 @@ import type { Random } from './random.ts'
  * of another chain altogether.
  */
 export type Place = { lag: number } | { branch: Block; isLost?: boolean } | { foreign: Block }
+
+const secondsNow = () => Date.now() / 1_000
 
 export type WorldOptions = {
   random: Random
@@ -27,6 +30,8 @@ export class World {
   readonly endpoints: readonly Endpoint[]
   readonly nodes: readonly SimulatedNode[]
   readonly finalityLag: number
+  /** No younger block is final; 0 where blocks come at random times. */
+  readonly minFinalitySeconds: number
   readonly #random: Random
   readonly #places: Place[] = []
   #head: Block
@@ -35,6 +40,7 @@ export class World {
   constructor({ random, happened, isBalanced, finalityLag, genesis, nodes = 2 }: WorldOptions) {
     this.#random = random
     this.finalityLag = finalityLag
+    this.minFinalitySeconds = (finalityLag - 0.5) * (genesis?.blockSeconds ?? 0)
     this.#head = mineHistory(random, genesis)
     this.#finalized = this.#head
     this.nodes = Array.from({ length: nodes }, () => new SimulatedNode(this.#head, this.#finalized))
@@ -52,8 +58,14 @@ export class World {
     return this.#finalized
   }
 
+  /** Blocks that a fork may replace: none is final, and where blocks have an age, none is old enough to be. */
   get maxDepth(): number {
-    return this.#head.number - this.#finalized.number
+    const depth = this.#head.number - this.#finalized.number
+    if (this.minFinalitySeconds === 0) return depth
+    const isYoung = (block: Block | undefined) => block && secondsNow() - block.timestamp < this.minFinalitySeconds
+    let young = 0
+    while (young < depth && isYoung(ancestorOf(this.#head, this.#head.number - young))) young++
+    return young
   }
 
   grow(count: number): void {
@@ -116,6 +128,9 @@ export class World {
   }
 
   #publish(): void {
+    // Blocks that have an age are mined in no time: the clock follows them.
+    if (this.minFinalitySeconds > 0 && this.#head.timestamp > secondsNow())
+      vi.setSystemTime(this.#head.timestamp * 1_000)
     for (const [index, node] of this.nodes.entries()) {
       const place = this.#places[index] ?? { lag: 0 }
       if ('foreign' in place) {

@@ -1,6 +1,6 @@
 /**
- * `npm run soak -- --minutes 60`: fresh seeds of simulation, chaos and readers side by side until the time is over, and one summary.
- * `--only simulation,chaos,readers` chooses. A seed that fails is printed and added to `test/simulation/kept-seeds.json`; the exit code is 1 then.
+ * `npm run soak -- --minutes 60`: fresh seeds of simulation, lies, chaos and readers side by side until the time is over, and one summary.
+ * `--only simulation,lies,chaos,readers` chooses. A seed that fails is printed and added to `test/simulation/kept-seeds.json`; the exit code is 1 then.
  */
 import { spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
@@ -15,14 +15,16 @@ type Suite = KeptSeed['suite']
 
 const ROOT = join(import.meta.dirname, '../..')
 const HISTORIES = 250
+const HISTORIES_WITH_LIES = 100
 /** Each round takes a few minutes. */
 const ROUNDS: Readonly<Record<Suite, { file: string; environment: () => Record<string, string> }>> = {
   simulation: {
     file: 'test/simulation/seeds.test.ts',
-    environment() {
-      const first = randomInt(1_000_000, 2_000_000_000)
-      return { SEEDS: `${first}-${first + HISTORIES - 1}` }
-    },
+    environment: () => seedsInARow(HISTORIES),
+  },
+  lies: {
+    file: 'test/simulation/lies/lie-seeds.test.ts',
+    environment: () => seedsInARow(HISTORIES_WITH_LIES),
   },
   chaos: { file: 'test/chaos/chaos.int.test.ts', environment: () => ({ CRASHES: '200', KAFKA_CRASHES: '40' }) },
   readers: { file: 'test/readers/readers.int.test.ts', environment: () => ({ SECONDS: '180' }) },
@@ -80,6 +82,11 @@ function parsed() {
 function refuse(reason: string): never {
   console.error(`${reason}\n\n${USAGE}`)
   process.exit(2)
+}
+
+function seedsInARow(count: number) {
+  const first = randomInt(1_000_000, 2_000_000_000)
+  return { SEEDS: `${first}-${first + count - 1}` }
 }
 
 async function runSuite(suite: Suite): Promise<void> {

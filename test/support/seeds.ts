@@ -4,7 +4,12 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** `suite`: where the seed failed; `found`: the defect; `isPlain`: a history of the simulation without the ways of providers. */
-export type KeptSeed = { suite: 'simulation' | 'chaos' | 'readers'; seed: number; found: string; isPlain?: true }
+export type KeptSeed = {
+  suite: 'simulation' | 'lies' | 'chaos' | 'readers'
+  seed: number
+  found: string
+  isPlain?: true
+}
 
 export const KEPT_SEEDS_FILE = join(import.meta.dirname, '../simulation/kept-seeds.json')
 
@@ -26,6 +31,17 @@ function readKept(): KeptSeed[] {
 
 export function keptSeeds(suite: KeptSeed['suite']): number[] {
   return readKept().flatMap((kept) => (kept.suite === suite ? kept.seed : []))
+}
+
+export const isOneSeed = process.env['SEED'] !== undefined
+
+/** Kept ones and `fresh` new ones in a row; those of `SEEDS=<m>-<n>` in their place, or so many where it is one number; the one of `SEED` alone. */
+export function seedsToRun(suite: KeptSeed['suite'], fresh: number): number[] {
+  const [from = 0, to] = (process.env['SEEDS'] ?? '').split('-').map(Number)
+  const first = to === undefined ? freshSeed(suite) : from
+  if (isOneSeed) return [first]
+  const count = to === undefined ? fresh : to - from + 1
+  return [...new Set([...keptSeeds(suite), ...Array.from({ length: count }, (_, at) => first + at)])]
 }
 
 /** Seeds of histories that were drawn before there were faults of providers. */

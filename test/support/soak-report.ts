@@ -3,6 +3,7 @@ import { appendFileSync } from 'node:fs'
 
 export type SoakReport =
   | { suite: 'simulation'; histories: number }
+  | { suite: 'lies'; histories: number; lies: number }
   | { suite: 'chaos'; crashes: number; forks: number }
   | { suite: 'readers'; judged: number; violations: number; faults: Readonly<Record<string, number>> }
 

@@ -26,13 +26,15 @@ export type LieOutcome = {
   falseFinal: readonly number[]
   /** While liars still lie: final history after an audit. Absent where no audit decides all of it. */
   audited?: { to: number; undecided: readonly number[]; rows: Rows }
-  /** In the end, when all are honest. */
+  /** In the end, when all are honest, and audited up to this block. */
   rows: Rows
+  auditedTo: number
   clean: Rows
   headHash: string
   first: number
 }
 
+const BLOCK_SECONDS = 12
 const AUDIT_ATTEMPTS = 20
 /** Two polls of finality, and comparisons of heads. */
 const SETTLE_MS = 40_000
@@ -45,7 +47,8 @@ async function liveAmongLiars(plan: LiePlan): Promise<LieOutcome> {
   const random = randomOf(plan.seed)
   const happened = new Happened()
   // Honest heads are of today.
-  const genesis = { ...GENESIS, timestamp: Math.floor(Date.now() / 1_000), hasReceipts: true }
+  const timestamp = Math.floor(Date.now() / 1_000)
+  const genesis = { ...GENESIS, timestamp, hasReceipts: true, blockSeconds: BLOCK_SECONDS }
   const world = new World({
     ...{ random, happened, isBalanced: false, finalityLag: random.between(4, 15), nodes: plan.voices, genesis },
   })
@@ -91,7 +94,8 @@ async function liveAmongLiars(plan: LiePlan): Promise<LieOutcome> {
   const first = firstOf(store.taken)
   const audit = async () => {
     const signal = new AbortController().signal
-    const endpoints = reach(world.endpoints, { random, report, signal })
+    const { minFinalitySeconds } = world
+    const endpoints = reach(world.endpoints, { random, report, signal, minFinalitySeconds })
     let left = AUDIT_ATTEMPTS
     const failed = (error: unknown) => {
       if (--left === 0) throw error
@@ -105,17 +109,17 @@ async function liveAmongLiars(plan: LiePlan): Promise<LieOutcome> {
   // All change their mind.
   for (const endpoint of world.endpoints) endpoint.liar = undefined
   for (let left = 2, isStored = true; left > 0 && isStored; left--) {
-    world.grow(1)
-    world.finalize(0)
+    world.grow(world.finalityLag)
+    world.finalize()
     isStored = await untilStored(world, store, () => life.failures())
-    world.finalize(0)
     await sleep(SETTLE_MS)
   }
   lookAtFinal()
   const failures = life.failures()
   const cleanStore = new MemoryStore()
+  let auditedTo = -1
   if (failures.length === 0) {
-    await audit()
+    auditedTo = (await audit()).to
     const start = { kind: 'block', number: first } as const
     const clean = startBoth({ world, store: cleanStore, random, start, report: () => {} }, () => 0)
     await untilStored(world, cleanStore, () => (clean.failure() === undefined ? [] : [clean.failure()]))
@@ -125,7 +129,7 @@ async function liveAmongLiars(plan: LiePlan): Promise<LieOutcome> {
   return {
     ...{ happened, told, facts, failures, falseFinal: [...falseFinal], first },
     ...(audited && { audited }),
-    ...{ rows: store.rows(), clean: cleanStore.rows(), headHash: world.head.hash },
+    ...{ auditedTo, rows: store.rows(), clean: cleanStore.rows(), headHash: world.head.hash },
   }
 }
 

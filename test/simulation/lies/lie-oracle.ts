@@ -24,9 +24,14 @@ export async function judgedAmongLiars(plan: LiePlan): Promise<LieOutcome> {
   expect(rows.tip, `${name}: the head is stored`).toBe(clean.tip)
   if (audited) {
     expect(audited.undecided, `${name}: one honest voice proves each block`).toEqual([])
-    expectSame(plan, below(audited.rows, audited.to), below(clean, audited.to), `${name}, while they lie`)
+    const tables = below(audited.rows, audited.to)
+    expectSame(
+      plan,
+      { rows: tables, clean: below(clean, audited.to), auditedTo: audited.to },
+      `${name}, while they lie`,
+    )
   }
-  expectSame(plan, rows, clean, `${name}, in the end`)
+  expectSame(plan, outcome, `${name}, in the end`)
   return outcome
 }
 
@@ -37,10 +42,15 @@ function nameOf({ voices, liars }: LiePlan): string {
   return told.join('; ')
 }
 
-function expectSame(plan: LiePlan, rows: Rows, clean: Rows, name: string): void {
+/** Dollars follow from earlier blocks: they are compared in blocks that are audited. */
+function expectSame(
+  plan: LiePlan,
+  { rows, clean, auditedTo }: Pick<LieOutcome, 'rows' | 'clean' | 'auditedTo'>,
+  name: string,
+): void {
   const priced = firstPriced(clean)
   for (const table of ['ticks', 'liquidity'] as const) {
-    const told = (all: readonly string[]) => all.map((row) => withoutDollars(row, priced))
+    const told = (all: readonly string[]) => all.map((row) => withoutDollars(row, priced, auditedTo))
     expect(told(rows[table]), `${name}: ${table} are those of a clean run`).toEqual(told(clean[table]))
   }
   // Names of tokens are not proven, and a pool of an altered log exists as well.
@@ -58,12 +68,15 @@ function sameButPrice(row: string): string {
   return JSON.stringify({ ...(JSON.parse(row) as object), initialSqrtPriceX96: undefined })
 }
 
-type Row = { block: number; pool?: string; amountUsdMicros?: string }
+type Row = { id?: string; block: number; pool?: string; amountUsdMicros?: string }
 const rowIn = (text: string) => JSON.parse(text) as Row
 
+/** Pools are those of these rows. */
 function below({ tip, ...tables }: Rows, to: number): Rows {
   const isBelow = (text: string) => rowIn(text).block <= to
-  return { tip, ...tables, ticks: tables.ticks.filter(isBelow), liquidity: tables.liquidity.filter(isBelow) }
+  const [ticks, liquidity] = [tables.ticks.filter(isBelow), tables.liquidity.filter(isBelow)]
+  const met = new Set([...ticks, ...liquidity].map((row) => rowIn(row).pool))
+  return { tip, ticks, liquidity, pools: tables.pools.filter((row) => met.has(rowIn(row).id)) }
 }
 
 /** Before the first stored swap of the reference pool, dollars follow from one that an endpoint tells of. */
@@ -72,7 +85,7 @@ function firstPriced({ ticks }: Rows): number {
   return first?.block ?? Number.POSITIVE_INFINITY
 }
 
-function withoutDollars(text: string, priced: number): string {
+function withoutDollars(text: string, priced: number, auditedTo: number): string {
   const row = rowIn(text)
-  return row.block > priced ? text : JSON.stringify({ ...row, amountUsdMicros: undefined })
+  return row.block > priced && row.block <= auditedTo ? text : JSON.stringify({ ...row, amountUsdMicros: undefined })
 }

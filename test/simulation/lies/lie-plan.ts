@@ -58,17 +58,12 @@ function liarOf(voice: number, random: Random): LiarPlan {
   }
 }
 
-/**
- * A voice that does not answer contradicts no other: beside a branch of a liar's own, honest voices answer. A forged finality is refused for its
- * age alone, which blocks of the simulation do not have: beside one, the chain does not fork.
- */
+/** A voice that does not answer contradicts no other: beside a branch of a liar's own, honest voices answer. */
 function faultsBeside(liars: readonly LiarPlan[], random: Random): Fault[] {
-  const isOfFinality = liars.some(({ lie }) => lie === 'its head is final')
   const isPossible = (fault: Fault) => {
     if (ALONE.includes(fault)) return false
     if (isRequestFault(fault)) return !hasBranches({ liars })
-    const isOfChain = CHAIN_FAULTS.some((one) => one === fault)
-    return isOfChain ? !isOfFinality : PROCESSES.includes(fault)
+    return CHAIN_FAULTS.some((one) => one === fault) || PROCESSES.includes(fault)
   }
   return [...PLAIN_FAULTS, ...ENDPOINT_FAULTS].filter((fault) => isPossible(fault) && random.chance(0.15))
 }

@@ -19,7 +19,11 @@ export const CONTENT_LIES = [
   'altered times of logs',
 ] as const
 /** Refused where they are read. */
-export const HEADER_LIES = ['a wrong header hash', 'an altered header time'] as const
+export const HEADER_LIES = [
+  'a wrong header hash',
+  'an altered header time',
+  'the block before the one that was asked for',
+] as const
 export const OTHER_LIES = [
   'forged receipts',
   'no receipts',
@@ -29,7 +33,12 @@ export const OTHER_LIES = [
   'false token names',
 ] as const
 /** Other hashes at the heights of the chain: each liar has a branch of its own. */
-export const BRANCH_LIES = ['a branch of its own', 'a longer branch of its own', 'another chain after a while'] as const
+export const BRANCH_LIES = [
+  'a branch of its own',
+  'a longer branch of its own',
+  'a branch of its own into the future',
+  'another chain after a while',
+] as const
 
 export const LIES = [...CONTENT_LIES, ...HEADER_LIES, ...OTHER_LIES, ...BRANCH_LIES] as const
 export type LieName = (typeof LIES)[number]
@@ -91,14 +100,17 @@ function naming(finalOf: (view: View) => Block | undefined): OpenLie {
   })
 }
 
-/** `ahead` of the chain's head; it grows with the chain. */
-function branching(depth: (random: Random, view: View) => number, ahead: number, chainId?: number): OpenLie {
+type Branch = { depth: (random: Random, view: View) => number; ahead?: number; later?: number; chainId?: number }
+
+/** `ahead` of the chain's head; it grows with the chain. Where its blocks come `later`, the last but one is named as final, else its head. */
+function branching({ depth, ahead = 0, later = 0, chainId }: Branch): OpenLie {
   return (random, note) => {
     let own: Block | undefined
     return (view) => {
       own ??= ancestorOf(view.head, Math.max(OLDEST, view.head.number - depth(random, view))) ?? view.head
-      while (own.number < view.head.number + ahead) own = mine(own, random)
-      const forged = { ...view, head: own, finalized: own, ...(chainId !== undefined && { chainId }) }
+      while (own.number < view.head.number + ahead) own = mine(own, random, later)
+      const finalized = (later > 0 && own.parent) || own
+      const forged = { ...view, head: own, finalized, ...(chainId !== undefined && { chainId }) }
       note()
       return (call) => respondFrom(forged, call)
     }
@@ -126,6 +138,11 @@ export const LIARS: Readonly<Record<LieName, OpenLie>> = {
     ...header,
     timestamp: numberToHex(Number(header['timestamp']) + 600),
   })),
+  'the block before the one that was asked for': changing(({ method, params }, result, { head }) => {
+    if (method !== 'eth_getBlockByNumber' || !`${params[0]}`.startsWith('0x')) return result
+    const before = ancestorOf(head, Number(params[0]) - 1)
+    return before ? headerOf(before) : result
+  }),
   'forged receipts': changing(({ method }, result) =>
     method === 'eth_getBlockReceipts'
       ? (result as ToldReceipt[]).map((receipt) => ({ ...receipt, logs: receipt.logs.map(multiplied) }))
@@ -144,9 +161,10 @@ export const LIARS: Readonly<Record<LieName, OpenLie>> = {
     if (method !== 'eth_call') return result
     return NAMES.reduce((text, [real, told]) => text.replaceAll(real, told), result as string)
   }),
-  'a branch of its own': branching(shallow, 0),
-  'a longer branch of its own': branching(shallow, 5),
-  'another chain after a while': branching(() => Number.POSITIVE_INFINITY, 0, NETWORK.chainId + 1),
+  'a branch of its own': branching({ depth: shallow }),
+  'a longer branch of its own': branching({ depth: shallow, ahead: 5 }),
+  'a branch of its own into the future': branching({ depth: shallow, later: 3_600 }),
+  'another chain after a while': branching({ depth: () => Number.POSITIVE_INFINITY, chainId: NETWORK.chainId + 1 }),
 }
 
 const NAMES = (
