@@ -1,5 +1,6 @@
 /** Two projects: `quick` needs nothing but Node; `int` runs against the real ClickHouse engine, Kafka and anvil. */
 import { defineConfig } from 'vitest/config'
+import { leftOut } from './support/long-suites.ts'
 
 export default defineConfig({
   root: `${import.meta.dirname}/..`,
@@ -23,6 +24,7 @@ export default defineConfig({
         test: {
           name: 'int',
           include: ['test/**/*.int.test.ts', 'test/tour/**/*.test.ts'],
+          exclude: [...leftOut(process.argv.slice(2))],
           globalSetup: ['test/support/servers.ts'],
           // A machine may be busy: these end what hangs.
           testTimeout: 180_000,

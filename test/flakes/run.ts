@@ -68,7 +68,7 @@ async function repeat(report: string): Promise<VitestReport> {
   const child = spawn(
     process.execPath,
     [...args, '--reporter=dot', '--reporter=json', `--outputFile.json=${report}`, ...paths],
-    { cwd: ROOT, stdio: ['ignore', 'inherit', 'inherit'] },
+    { cwd: ROOT, stdio: ['ignore', 'inherit', 'inherit'], env: { ...process.env, SUITES: 'all' } },
   )
   await new Promise((resolve, reject) => child.once('error', reject).once('close', resolve))
   return JSON.parse(await readFile(report, 'utf8')) as VitestReport
