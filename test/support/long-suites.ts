@@ -6,13 +6,16 @@ import { drawn } from './sample.ts'
 
 export const LONG_SUITES: readonly string[] = [
   'test/aggregator/extras/audit/audit.int.test.ts',
+  'test/aggregator/extras/publish/after-failure.int.test.ts',
   'test/aggregator/extras/publish/publisher.int.test.ts',
   'test/aggregator/extras/verify/verify-worker.int.test.ts',
   'test/aggregator/history/overwrite-range.int.test.ts',
   'test/aggregator/ledger/resume.int.test.ts',
   'test/aggregator/maintenance/rewind.int.test.ts',
   'test/aggregator/write/crash.int.test.ts',
+  'test/aggregator/write/retry.int.test.ts',
   'test/api/accounts/accounts.int.test.ts',
+  'test/api/accounts/processes.int.test.ts',
   'test/api/extras/export/export.int.test.ts',
   'test/api/extras/page/embed.int.test.ts',
   'test/api/extras/page/layout.int.test.ts',
@@ -24,6 +27,8 @@ export const LONG_SUITES: readonly string[] = [
   'test/api/market/cache/cache.int.test.ts',
   'test/api/market/cache/rollback-under-way.int.test.ts',
   'test/api/market/find/crowded-pairs.int.test.ts',
+  'test/api/market/find/crowded-symbols.int.test.ts',
+  'test/api/market/pools/pool-lookups.int.test.ts',
   'test/chaos/chaos.int.test.ts',
   'test/chaos/clickhouse-faults.int.test.ts',
   'test/chaos/history-faults.int.test.ts',
@@ -36,22 +41,29 @@ export const LONG_SUITES: readonly string[] = [
   'test/e2e/clients.int.test.ts',
   'test/e2e/cluster-faults.int.test.ts',
   'test/e2e/depth.int.test.ts',
+  'test/e2e/halt.int.test.ts',
   'test/e2e/kafka-writer.int.test.ts',
   'test/e2e/market-attacks.int.test.ts',
   'test/e2e/providers.int.test.ts',
   'test/e2e/publish.int.test.ts',
+  'test/e2e/rewind.int.test.ts',
+  'test/e2e/runbook-restore.int.test.ts',
   'test/e2e/shards.int.test.ts',
   'test/e2e/snippets.int.test.ts',
   'test/e2e/sql.int.test.ts',
   'test/e2e/token-names.int.test.ts',
+  'test/e2e/unreachable.int.test.ts',
+  'test/e2e/venues.int.test.ts',
   'test/e2e/verify.int.test.ts',
   'test/infra/clickhouse/backups.int.test.ts',
   'test/infra/kafka/kafka.int.test.ts',
+  'test/infra/kafka/security.int.test.ts',
   'test/infra/package/package.int.test.ts',
+  'test/infra/process/npm-signals.int.test.ts',
   'test/ingest/follow/listener-finality.int.test.ts',
 ]
 
-const IN_CHECK = 8
+const IN_CHECK = 7
 const OPTIONS_WITH_VALUES = ['--config', '--project', '--reporter', '-t', '--testNamePattern']
 
 /** Files that this run leaves out. `args`: of vitest. */
