@@ -63,7 +63,7 @@ export const LONG_SUITES: readonly string[] = [
   'test/ingest/follow/listener-finality.int.test.ts',
 ]
 
-const IN_CHECK = 7
+const IN_CHECK = 6
 const OPTIONS_WITH_VALUES = ['--config', '--project', '--reporter', '-t', '--testNamePattern']
 
 /** Files that this run leaves out. `args`: of vitest. */
