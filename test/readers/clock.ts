@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 export type Clock = {
+  /** Module that the process loads first. */
+  preload: string
   /** For the process. */
   environment: Readonly<Record<string, string>>
   /** Takes effect within a tenth of a second. */
@@ -14,5 +16,5 @@ export async function startClock(file: string): Promise<Clock> {
   const step = (offsetMs: number) => writeFile(file, String(offsetMs))
   await step(0)
   const preload = pathToFileURL(join(import.meta.dirname, 'stepped-clock.mjs')).href
-  return { environment: { NODE_OPTIONS: `--import ${preload}`, STEPPED_CLOCK_FILE: file }, step }
+  return { preload, environment: { STEPPED_CLOCK_FILE: file }, step }
 }

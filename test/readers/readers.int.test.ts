@@ -27,8 +27,10 @@ describe.skipIf(!isAsked || withoutClickHouse || kafkaOrSkip().skip)(
       async () => {
         const watched = await watch({ seed: SEED, seconds: SECONDS })
         console.log(describeWatched(watched))
-        const { judged, violations } = watched
-        reportToSoak({ suite: 'readers', judged, violations: violations.length, faults: countsOf(watched) })
+        const { answers, judged, violations } = watched
+        const counts = { answers, judged, violations: violations.length, faults: countsOf(watched) }
+        const [known, reached] = [[...watched.reached.known], [...watched.reached.reached]]
+        reportToSoak({ suite: 'readers', ...counts, functions: { known, reached } })
         expect(violations.map(describeViolation)).toEqual([])
         expect(watched.unexpected).toEqual([])
         expect(watched.found).toEqual([])

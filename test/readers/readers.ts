@@ -37,7 +37,8 @@ export type ReaderOptions = {
 /** Share of questions that were asked before: what is kept for them has to follow the chain. */
 const REPEATED = 0.5
 const REMEMBERED = 60
-const PAUSE_MS = 25
+const PAUSE_MS = 2
+const AFTER_REFUSAL_MS = 100
 const TIP_EVERY_MS = 50
 /** A paused process answers nothing. */
 const PATIENCE_MS = 15_000
@@ -49,11 +50,18 @@ export function startReaders({ urls, client, pools, newest, seed, readersEach }:
   const tips: TipSeen[] = []
   const refused = new Map<string, number>()
   const unexpected: Refusal[] = []
+  /** Equal answers are kept once: there are many. */
+  const bodies = new Map<string, unknown>()
   let isOver = false
+  const bodyOf = (text: string) => {
+    const body = bodies.get(text) ?? (JSON.parse(text) as unknown)
+    bodies.set(text, body)
+    return body
+  }
   const count = (what: string) => refused.set(what, (refused.get(what) ?? 0) + 1)
 
   async function read(reader: string, url: string, number: number): Promise<void> {
-    const random = randomOf(seed * 1_000 + number)
+    const random = randomOf(seed * 10_000 + number)
     const before: Question[] = []
     for (; !isOver; await sleep(PAUSE_MS)) {
       const again = random.chance(REPEATED) ? before[random.between(0, before.length - 1)] : undefined
@@ -66,7 +74,7 @@ export function startReaders({ urls, client, pools, newest, seed, readersEach }:
         headers: { 'X-API-KEY': KEY },
         signal: AbortSignal.timeout(PATIENCE_MS),
       })
-        .then(async (response) => ({ status: response.status, body: (await response.json()) as unknown }))
+        .then(async (response) => ({ status: response.status, body: bodyOf(await response.text()) }))
         .catch(() => undefined)
       if (answer?.status === 200) {
         answers.push({ reader, question, asked, answered: performance.now(), body: answer.body })
@@ -74,7 +82,7 @@ export function startReaders({ urls, client, pools, newest, seed, readersEach }:
         count(answer === undefined ? 'no answer' : String(answer.status))
         if (answer && !EXPECTED_REFUSALS.includes(answer.status))
           unexpected.push({ reader, question, asked, ...answer })
-        await sleep(4 * PAUSE_MS)
+        await sleep(AFTER_REFUSAL_MS)
       }
     }
   }
@@ -89,7 +97,7 @@ export function startReaders({ urls, client, pools, newest, seed, readersEach }:
   }
 
   const reading = Object.entries(urls).flatMap(([reader, url], place) =>
-    Array.from({ length: readersEach }, (_, index) => read(`${reader} ${index}`, url, 10 * place + index)),
+    Array.from({ length: readersEach }, (_, index) => read(`${reader} ${index}`, url, 1_000 * place + index)),
   )
   const all = Promise.all([...reading, watchTip()])
   all.catch(() => undefined)

@@ -2,6 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { connect } from '../../infra/clickhouse/client/client.ts'
 import { type Engine, startEngine } from '../../infra/clickhouse/engine/engine.ts'
@@ -12,6 +13,7 @@ import { freePorts } from '../support/free-ports.ts'
 import { type Brokers, startBrokers } from '../support/kafka-brokers.ts'
 import { type Clock, startClock } from './clock.ts'
 import { GENESIS } from './forking-node.ts'
+import { type Functions, reachedFunctions } from './reached.ts'
 
 export const NETWORK = 'ethereum'
 export const KEY = 'the-key-of-the-readers'
@@ -33,8 +35,12 @@ export type Service = {
   wayOf(name: ProcessName): SlowProxy
   clockOf(name: ProcessName): Clock
   output(name: ProcessName): string
+  /** In a soak; a process writes it every ten seconds, which slows it. */
+  reached(): Promise<Functions>
   stop(): Promise<void>
 }
+
+const COVERAGE_PRELOAD = pathToFileURL(join(import.meta.dirname, 'coverage.mjs')).href
 
 /** Blocks after the oldest one: the listener begins here. */
 const START_OFFSET = 20
@@ -42,6 +48,7 @@ const START_OFFSET = 20
 /** `root`: where the sources of the processes are, which may be mutated ones. */
 export async function startService(rpcUrl: string, root?: string): Promise<Service> {
   const folder = await mkdtemp(join(tmpdir(), 'candlepool-readers-'))
+  const coverage = join(folder, 'coverage')
   const [enginePort = 0, ...apiPorts] = await freePorts(3)
   const [brokers, firstEngine] = await Promise.all([
     startBrokers(),
@@ -75,6 +82,8 @@ export async function startService(rpcUrl: string, root?: string): Promise<Servi
       BOOTSTRAP_API_KEY: KEY,
       PORT: isApi ? String(apiPorts[Number(name.slice(-1)) - 1]) : '0',
       ...clock.environment,
+      NODE_OPTIONS: [clock.preload, COVERAGE_PRELOAD].map((module) => `--import ${module}`).join(' '),
+      ...(process.env['SOAK_REPORT'] !== undefined && { NODE_V8_COVERAGE: coverage }),
     }
     running.set(name, run(name.replace(/-\d$/, '') as Script, environment, [], { root }))
   }
@@ -99,6 +108,7 @@ export async function startService(rpcUrl: string, root?: string): Promise<Servi
     wayOf: (name) => there(ways.get(name)),
     clockOf: (name) => there(clocks.get(name)),
     output: (name) => `${outputs.get(name) ?? ''}${running.get(name)?.output() ?? ''}`,
+    reached: () => reachedFunctions(coverage, process.env['TEST_ENTRIES'] ?? ''),
     async stop() {
       await Promise.all([...running.values()].map((one) => one.stop('SIGKILL')))
       await Promise.all([...ways.values()].map((way) => way.stop()))

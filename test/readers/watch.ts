@@ -12,6 +12,7 @@ import { startForkingNode } from './forking-node.ts'
 import { judge, type Verdict, type Violation } from './judge.ts'
 import { historyOf, type LedgerHistory } from './ledger-history.ts'
 import { pathOf } from './question.ts'
+import type { Functions } from './reached.ts'
 import { type Refusal, startReaders } from './readers.ts'
 import { NETWORK, PROCESSES, type Service, startService } from './service.ts'
 import { messagesOf } from './topic-messages.ts'
@@ -39,9 +40,11 @@ export type Watched = Verdict & {
   found: readonly string[]
   states: number
   tips: number
+  answers: number
+  reached: Functions
 }
 
-const READERS_EACH = 3
+const READERS_EACH = 30
 const BLOCK_EVERY_MS = 200
 /** A listener looks once a minute whether what it has sent is stored, and sends it again after two looks in vain. */
 const STORED_MS = 240_000
@@ -108,6 +111,8 @@ export async function watch({ seed, seconds, faults = FAULT_NAMES, root }: Watch
       found,
       states: history.states.length,
       tips: tips.length,
+      answers: readers.answers.length,
+      reached: await service.reached(),
     }
   } catch (error) {
     await keepEvidence(service, { injected })
@@ -167,11 +172,11 @@ export function countsOf({ injected }: Watched): Readonly<Record<string, number>
 }
 
 export function describeWatched(watched: Watched): string {
-  const { seed, judged, underWay, violations, states, refused } = watched
+  const { seed, answers, judged, underWay, violations, states, refused } = watched
   const faults = Object.entries(countsOf(watched)).map(([fault, count]) => `  ${String(count).padStart(4)}  ${fault}`)
   const without = [...refused].map(([what, count]) => `${count} ${what}`).join(', ')
   return [
-    `SEED=${seed}: ${judged} parts of answers judged against ${states} states of the ledger, ${violations.length} violations, ${underWay} read while a write was under way; not answered: ${without || 'none'}`,
+    `SEED=${seed}: ${judged} parts of ${answers} answers judged against ${states} states of the ledger, ${violations.length} violations, ${underWay} read while a write was under way; not answered: ${without || 'none'}`,
     ...faults.sort(),
   ].join('\n')
 }

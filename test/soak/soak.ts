@@ -8,6 +8,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { byFolder, type Functions } from '../readers/reached.ts'
 import { KEPT_SEEDS_FILE, type KeptSeed } from '../support/seeds.ts'
 import type { SoakReport } from '../support/soak-report.ts'
 
@@ -124,18 +125,25 @@ async function keep(seeds: readonly KeptSeed[]): Promise<void> {
 async function summarize(): Promise<void> {
   const lines = (await readFile(report, 'utf8')).split('\n').filter((line) => line !== '')
   const sums: Record<string, number> = {}
+  const functions = { known: new Set<string>(), reached: new Set<string>() }
   const add = (name: string, count: number) => {
     sums[name] = (sums[name] ?? 0) + count
   }
   for (const line of lines) {
     const { suite, ...counts } = JSON.parse(line) as SoakReport
     for (const [name, count] of Object.entries(counts)) {
-      if (typeof count === 'number') add(`${suite}: ${name}`, count)
+      if (name === 'functions') {
+        const { known, reached } = count as Record<keyof Functions, string[]>
+        for (const one of known) functions.known.add(one)
+        for (const one of reached) functions.reached.add(one)
+      } else if (typeof count === 'number') add(`${suite}: ${name}`, count)
       else for (const [fault, times] of Object.entries(count)) add(`${suite}: fault: ${fault}`, times)
     }
   }
   console.log(`Soak of ${minutes} minutes`)
   for (const [name, sum] of Object.entries(sums).sort()) console.log(`${String(sum).padStart(10)}  ${name}`)
+  for (const [folder, reached, known] of byFolder(functions))
+    console.log(`${`${reached} of ${known}`.padStart(14)}  functions of ${folder} reached by readers`)
   console.log(
     `    memory  ${memory[1] ?? memory[0] ?? 0} MiB at its start, ${memory.at(-1) ?? 0} MiB at its end, ${Math.max(0, ...memory)} MiB at most`,
   )

@@ -5,7 +5,15 @@ export type SoakReport =
   | { suite: 'simulation'; histories: number }
   | { suite: 'lies'; histories: number; lies: number }
   | { suite: 'chaos'; crashes: number; forks: number }
-  | { suite: 'readers'; judged: number; violations: number; faults: Readonly<Record<string, number>> }
+  | {
+      suite: 'readers'
+      answers: number
+      /** Parts of them. */
+      judged: number
+      violations: number
+      faults: Readonly<Record<string, number>>
+      functions: { known: readonly string[]; reached: readonly string[] }
+    }
 
 export function reportToSoak(report: SoakReport): void {
   const file = process.env['SOAK_REPORT']
