@@ -22,8 +22,8 @@ if (values.help) {
 }
 const chosen = MUTANTS.filter(({ area, name }) => positionals.every((word) => `${area}: ${name}`.includes(word)))
 const copy = await copySources(['test'])
-/** Tests that pass without a fault. */
-const sound = new Set<string>()
+/** Tests of a suite that fail without a fault. */
+const failingWithout = new Map<string, readonly string[]>()
 const counts = { found: 0, survived: 0, broken: 0 }
 try {
   for (const mutant of chosen) {
@@ -44,7 +44,7 @@ async function verdictOf(mutant: NamedMutant): Promise<Verdict> {
   await copy.plant(mutant)
   try {
     for (const suite of mutant.suites) {
-      const verdict = await runSuite(copy, suite)
+      const verdict = await runSuite(suite)
       if (verdict.kind !== 'survived') return verdict
     }
     return { kind: 'survived' }
@@ -53,39 +53,43 @@ async function verdictOf(mutant: NamedMutant): Promise<Verdict> {
   }
 }
 
-/** On a busy machine a test may fail for another reason. */
+/** On a busy machine a test may fail for another reason. One that is drawn may not be among those of the run without a fault. */
 async function confirmed(verdict: Verdict): Promise<Verdict> {
   if (verdict.kind !== 'found') return verdict
   const { suite, by } = verdict
-  if (!sound.has(`${suite} ${by}`)) {
-    const without = await runSuite(copy, suite, by)
-    // A case that is drawn may not be among those of this run.
-    if (without.kind === 'found') return { kind: 'broken', reason: `${by}: fails without the fault, too` }
-    sound.add(`${suite} ${by}`)
-  }
-  return verdict
+  const failing = failingWithout.get(suite) ?? failedIn(await reportOf(copy, suite))
+  failingWithout.set(suite, failing)
+  return failing.includes(by) ? { kind: 'broken', reason: `${by}: fails without the fault, too` } : verdict
 }
 
-/** A file that does not load proves nothing: the fault is no program then. `test`: that one alone. */
-async function runSuite({ root }: Copy, suite: string, test?: string): Promise<Verdict> {
-  const project = suite.endsWith('.int.test.ts') || suite.startsWith('test/tour') ? 'int' : 'quick'
-  const out = join(root, 'report.json')
-  await rm(out, { force: true })
-  const args = ['run', '--config', 'test/vitest.config.ts', '--project', project, '--bail=1', '--reporter=json']
-  const only = test === undefined ? [] : [`--testNamePattern=^${test.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')}$`]
-  await ended(root, ['node_modules/vitest/vitest.mjs', ...args, ...only, `--outputFile=${out}`, suite])
-  const report = await readFile(out, 'utf8').then(
-    (text) => JSON.parse(text) as VitestReport,
-    () => undefined,
-  )
+/** A file that does not load proves nothing: the fault is no program then. */
+async function runSuite(suite: string): Promise<Verdict> {
+  const report = await reportOf(copy, suite, '--bail=1')
   if (!report || report.testResults.length === 0) return { kind: 'broken', reason: `${suite} did not run` }
+  const [by] = failedIn(report)
+  if (by !== undefined) return { kind: 'found', suite, by }
   const tests = report.testResults.flatMap(({ assertionResults }) => assertionResults)
-  const failed = tests.find(({ status }) => status === 'failed')
-  if (failed) return { kind: 'found', suite, by: failed.fullName.trim() }
   // Where no ClickHouse starts, tests of tables skip.
   if (!tests.some(({ status }) => status === 'passed')) return { kind: 'broken', reason: `${suite} ran no test` }
   if (report.success) return { kind: 'survived' }
   return { kind: 'broken', reason: report.testResults.map(({ message }) => message.split('\n')[0]).join() }
+}
+
+async function reportOf({ root }: Copy, suite: string, ...more: string[]): Promise<VitestReport | undefined> {
+  const project = suite.endsWith('.int.test.ts') || suite.startsWith('test/tour') ? 'int' : 'quick'
+  const out = join(root, 'report.json')
+  await rm(out, { force: true })
+  const args = ['run', '--config', 'test/vitest.config.ts', '--project', project, '--reporter=json', ...more]
+  await ended(root, ['node_modules/vitest/vitest.mjs', ...args, `--outputFile=${out}`, suite])
+  return readFile(out, 'utf8').then(
+    (text) => JSON.parse(text) as VitestReport,
+    () => undefined,
+  )
+}
+
+function failedIn(report: VitestReport | undefined): readonly string[] {
+  const tests = report?.testResults.flatMap(({ assertionResults }) => assertionResults) ?? []
+  return tests.filter(({ status }) => status === 'failed').map(({ fullName }) => fullName.trim())
 }
 
 function ended(cwd: string, args: readonly string[]): Promise<void> {
