@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { VitestReport } from '../support/vitest-report.ts'
 import { MUTANTS, type NamedMutant } from './mutants.ts'
-import { type Copy, copySources } from './plant.ts'
+import { copySources } from './plant.ts'
 
 type Found = { kind: 'found'; suite: string; by: string }
 type Verdict = Found | { kind: 'survived' } | { kind: 'broken'; reason: string }
@@ -57,14 +57,14 @@ async function verdictOf(mutant: NamedMutant): Promise<Verdict> {
 async function confirmed(verdict: Verdict): Promise<Verdict> {
   if (verdict.kind !== 'found') return verdict
   const { suite, by } = verdict
-  const failing = failingWithout.get(suite) ?? failedIn(await reportOf(copy, suite))
+  const failing = failingWithout.get(suite) ?? failedIn(await reportOf(suite))
   failingWithout.set(suite, failing)
   return failing.includes(by) ? { kind: 'broken', reason: `${by}: fails without the fault, too` } : verdict
 }
 
 /** A file that does not load proves nothing: the fault is no program then. */
 async function runSuite(suite: string): Promise<Verdict> {
-  const report = await reportOf(copy, suite, '--bail=1')
+  const report = await reportOf(suite, '--bail=1')
   if (!report || report.testResults.length === 0) return { kind: 'broken', reason: `${suite} did not run` }
   const [by] = failedIn(report)
   if (by !== undefined) return { kind: 'found', suite, by }
@@ -75,8 +75,9 @@ async function runSuite(suite: string): Promise<Verdict> {
   return { kind: 'broken', reason: report.testResults.map(({ message }) => message.split('\n')[0]).join() }
 }
 
-async function reportOf({ root }: Copy, suite: string, ...more: string[]): Promise<VitestReport | undefined> {
+async function reportOf(suite: string, ...more: string[]): Promise<VitestReport | undefined> {
   const project = suite.endsWith('.int.test.ts') || suite.startsWith('test/tour') ? 'int' : 'quick'
+  const { root } = copy
   const out = join(root, 'report.json')
   await rm(out, { force: true })
   const args = ['run', '--config', 'test/vitest.config.ts', '--project', project, '--reporter=json', ...more]

@@ -35,10 +35,10 @@ function unknownPools({ facts }: Outcome): string[] {
   return facts.flatMap((it) => (it.kind === 'pool-skipped' && it.reason === 'unknown-pool' ? it.pool : []))
 }
 
-type Row = { id: string; pool?: string; amountUsdMicros?: string }
-const rowIn = (text: string) => JSON.parse(text) as Row
+type Row = { id: string; block: number; pool?: string; amountUsdMicros?: string }
+export const rowIn = (text: string) => JSON.parse(text) as Row
 
-function withoutDollars(row: string): string {
+export function withoutDollars(row: string): string {
   return JSON.stringify({ ...rowIn(row), amountUsdMicros: undefined })
 }
 

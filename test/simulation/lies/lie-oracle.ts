@@ -2,6 +2,7 @@
 import { expect } from 'vitest'
 import { REFERENCE_POOL } from '../market.ts'
 import type { Rows } from '../memory-store.ts'
+import { rowIn, withoutDollars } from '../oracle.ts'
 import { type LieOutcome, simulateLies } from './lie-life.ts'
 import type { LiePlan } from './lie-plan.ts'
 
@@ -50,11 +51,11 @@ function expectSame(
 ): void {
   const priced = firstPriced(clean)
   for (const table of ['ticks', 'liquidity'] as const) {
-    const told = (all: readonly string[]) => all.map((row) => withoutDollars(row, priced, auditedTo))
+    const told = (all: readonly string[]) => all.map((row) => withAuditedDollars(row, priced, auditedTo))
     expect(told(rows[table]), `${name}: ${table} are those of a clean run`).toEqual(told(clean[table]))
   }
   // Names of tokens are not proven, and a pool of an altered log exists as well.
-  const ids = (all: readonly string[]) => new Set(all.map((row) => (JSON.parse(row) as { id: string }).id))
+  const ids = (all: readonly string[]) => new Set(all.map((row) => rowIn(row).id))
   const missing = [...ids(clean.pools)].filter((id) => !ids(rows.pools).has(id))
   if (clean.ticks.length === rows.ticks.length) expect(missing, `${name}: all pools are named`).toEqual([])
   if (plan.liars.every(({ lie }) => lie !== 'false token names'))
@@ -67,9 +68,6 @@ function expectSame(
 function sameButPrice(row: string): string {
   return JSON.stringify({ ...(JSON.parse(row) as object), initialSqrtPriceX96: undefined })
 }
-
-type Row = { id?: string; block: number; pool?: string; amountUsdMicros?: string }
-const rowIn = (text: string) => JSON.parse(text) as Row
 
 /** Pools are those of these rows. */
 function below({ tip, ...tables }: Rows, to: number): Rows {
@@ -85,7 +83,7 @@ function firstPriced({ ticks }: Rows): number {
   return first?.block ?? Number.POSITIVE_INFINITY
 }
 
-function withoutDollars(text: string, priced: number, auditedTo: number): string {
-  const row = rowIn(text)
-  return row.block > priced && row.block <= auditedTo ? text : JSON.stringify({ ...row, amountUsdMicros: undefined })
+function withAuditedDollars(text: string, priced: number, auditedTo: number): string {
+  const { block } = rowIn(text)
+  return block > priced && block <= auditedTo ? text : withoutDollars(text)
 }
