@@ -54,16 +54,14 @@ export function judge(
   const reached = new Map<string, number>()
   const violations: Violation[] = []
   const ordered = [...answers].sort((one, other) => one.answered - other.answered)
+  const compared = comparisons(history)
   let [judged, underWay] = [0, 0]
   for (const answer of ordered) {
     const { question, reader, answered, body } = answer
     const [low, high] = [earliest(answer), latest(answered)]
     for (const [part, value] of Object.entries(partsOf(question, body))) {
       judged++
-      const isExact = (position: number) => {
-        const tip = history.states[position]?.tip
-        return tip !== undefined && isDeepStrictEqual(value, expectedPart(question, part, tip, history))
-      }
+      const isExact = compared(answer, part, value)
       const key = `${reader} ${subjectOf(question)} ${part}`
       const from = Math.max(low, reached.get(key) ?? EMPTY)
       const found = firstOf(from, high, isExact)
@@ -89,6 +87,28 @@ export function judge(
     }
   }
   return { judged, underWay, violations }
+}
+
+const MAX_KNOWN = 20_000
+
+/** Whether a part of an answer is that of a state. A question has the same answer again and again: each is compared with a state once. */
+function comparisons(history: LedgerHistory) {
+  let known = new Map<Question, Map<unknown, Map<string, boolean>>>()
+  let count = 0
+  return ({ question, body }: Answer, part: string, value: unknown) => {
+    if (++count % MAX_KNOWN === 0) known = new Map()
+    const ofQuestion = known.get(question) ?? new Map<unknown, Map<string, boolean>>()
+    const ofBody = ofQuestion.get(body) ?? new Map<string, boolean>()
+    known.set(question, ofQuestion.set(body, ofBody))
+    return (position: number): boolean => {
+      const tip = history.states[position]?.tip
+      if (!tip) return false
+      const key = `${part} ${position}`
+      const isExact = ofBody.get(key) ?? isDeepStrictEqual(value, expectedPart(question, part, tip, history))
+      ofBody.set(key, isExact)
+      return isExact
+    }
+  }
 }
 
 function firstOf(from: number, to: number, isIt: (position: number) => boolean): number | undefined {
@@ -119,7 +139,7 @@ function appliedStates({ states }: LedgerHistory, tips: readonly TipSeen[]): App
     if (states[position]?.isRollback) rollbacks.push(tip)
     else applied.push({ at: tip.answered, position })
   }
-  return { at: (moment) => applied.findLast((one) => one.at <= moment), rollbacks }
+  return { at: (moment) => applied[countUntil(applied, (one) => one.at > moment) - 1], rollbacks }
 }
 
 /**
@@ -130,8 +150,10 @@ function lowerBounds({ at, rollbacks }: AppliedStates): (answer: Pick<Answer, 'a
   return ({ asked, answered }) => {
     const bound = at(asked - STALENESS_MS)
     if (!bound) return EMPTY
-    const next = rollbacks.find((one) => one.answered > bound.at && one.asked <= answered)
-    return next ? (at(Math.min(asked, next.asked) - STALENESS_MS)?.position ?? EMPTY) : bound.position
+    const next = rollbacks[countUntil(rollbacks, (one) => one.answered > bound.at)]
+    return next && next.asked <= answered
+      ? (at(Math.min(asked, next.asked) - STALENESS_MS)?.position ?? EMPTY)
+      : bound.position
   }
 }
 
@@ -146,5 +168,16 @@ function upperBounds({ states }: LedgerHistory, servedAt: (hash: Hash) => number
   states.forEach(({ isRollback }, index) => {
     if (isRollback) times[index] = times[index + 1] ?? times[index] ?? 0
   })
-  return (moment) => times.findLastIndex((at) => at <= moment)
+  return (moment) => countUntil(times, (at) => at > moment) - 1
+}
+
+/** How many come before the first that `isPast`, as all after it are. */
+function countUntil<Item>(items: readonly Item[], isPast: (item: Item) => boolean): number {
+  let [low, high] = [0, items.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (isPast(items[middle] as Item)) high = middle
+    else low = middle + 1
+  }
+  return low
 }
