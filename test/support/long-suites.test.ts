@@ -18,6 +18,10 @@ describe('a check', () => {
     expect(leftOut([...COMMAND, '--project', 'int'])).not.toEqual(some)
   })
 
+  test('draws none where only the quick tests run', () => {
+    expect(leftOut([...COMMAND, '--project', 'quick'])).toEqual([])
+  })
+
   test('runs all that a path asks for, or `SUITES=all`', () => {
     expect(leftOut([...COMMAND, 'page'])).toEqual([])
     vi.stubEnv('SUITES', 'all')

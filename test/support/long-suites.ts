@@ -76,7 +76,8 @@ const OPTIONS_WITH_VALUES = ['--config', '--project', '--reporter', '-t', '--tes
 export function leftOut(args: readonly string[]): readonly string[] {
   const isPath = (arg: string, index: number) =>
     arg !== 'run' && !arg.startsWith('-') && !OPTIONS_WITH_VALUES.includes(args[index - 1] ?? '')
-  if (args.some(isPath) || process.env['SUITES'] === 'all') return []
+  const isQuick = args[args.indexOf('--project') + 1] === 'quick'
+  if (isQuick || args.some(isPath) || process.env['SUITES'] === 'all') return []
   const chosen = drawn('long suites', LONG_SUITES, IN_CHECK)
   if (chosen.length < LONG_SUITES.length) console.log(chosen.map((file) => `  ${file}`).join('\n'))
   return LONG_SUITES.filter((file) => !chosen.includes(file))
