@@ -24,6 +24,8 @@ export type UpgradeLoad = {
   step(name: string, outage?: 'outage'): void
   /** Addresses that are asked in turn from now on, as by a proxy. */
   ask(urls: readonly string[]): void
+  /** The first of them. */
+  asked(): string | undefined
   /** Until the answers of an address know the chain's head; how long that took, in seconds. */
   untilAtHead(url: string): Promise<number>
   stop(): Promise<readonly Second[]>
@@ -76,6 +78,7 @@ export function startLoad(key: string, paths: readonly string[], headNow: () => 
       if (urls.length === 0) began = performance.now()
       urls = next
     },
+    asked: () => urls[0],
     async untilAtHead(url) {
       const from = performance.now()
       const isAtHead = async () => ((await tipAt(url, key)) === headNow() ? true : undefined)

@@ -8,11 +8,13 @@ import { withoutClickHouse } from '../support/clickhouse.ts'
 import { freePorts } from '../support/free-ports.ts'
 import { inSoak } from '../support/sample.ts'
 import { cleanRun, started, withTables } from './embedded.ts'
+import { startFollowers } from './followers.ts'
 import { print, startLoad } from './load.ts'
 import {
   command,
   expectRows,
   expectServed,
+  FOLLOWED,
   type GrowingChain,
   KEY,
   marketOf,
@@ -48,6 +50,7 @@ async function upgrade(title: string, { from, to, isRebuilt }: Upgrade): Promise
   const environment = { ...chain.environment, DATA_DIR: folder.path, PORT: String(port) }
   const url = `http://127.0.0.1:${port}`
   const load = startLoad(KEY, PATHS, chain.head)
+  const followers = startFollowers(KEY, FOLLOWED, load.asked)
   let main: Running | undefined
   try {
     main = await started(from, environment)
@@ -69,8 +72,12 @@ async function upgrade(title: string, { from, to, isRebuilt }: Upgrade): Promise
     await sleep(STEADY_MS)
     chain.end()
     await load.untilAtHead(url)
+    const opened = await followers.untilAnswered(url)
     const log = await load.stop()
-    print(`One process, ${title}: at the head ${seconds.toFixed(1)} s after the new one listened`, log)
+    print(
+      `One process, ${title}; ${FOLLOWED.length} streams, opened ${opened} times: at the head ${seconds.toFixed(1)} s after the new one listened`,
+      log,
+    )
     await command(to, environment, 'verify', '--network', 'ethereum')
     const upgraded = await withTables(folder.path, chain, marketOf)
     await main.stop('SIGTERM')
@@ -83,6 +90,7 @@ async function upgrade(title: string, { from, to, isRebuilt }: Upgrade): Promise
     console.log(main?.output())
     throw error
   } finally {
+    followers.stop()
     await main?.stop('SIGKILL')
     await chain.stop()
     await folder.remove()

@@ -8,11 +8,13 @@ import { freePorts } from '../support/free-ports.ts'
 import { kafkaOrSkip } from '../support/kafka.ts'
 import { inSoak } from '../support/sample.ts'
 import { cleanRun } from './embedded.ts'
+import { startFollowers } from './followers.ts'
 import { print, startLoad, type UpgradeLoad } from './load.ts'
 import {
   command,
   expectRows,
   expectServed,
+  FOLLOWED,
   type GrowingChain,
   KEY,
   marketOf,
@@ -52,6 +54,7 @@ async function upgrade(title: string, versions: Upgrade): Promise<void> {
   const db = await freshDatabase()
   const name = `upgraded_${randomBytes(6).toString('hex')}`
   const load = startLoad(KEY, PATHS, chain.head)
+  const followers = startFollowers(KEY, FOLLOWED, load.asked)
   const processes = new Set<Running>()
   const start = (root: string | undefined, script: Script, environment: Environment): Running => {
     const process = run(script, environment, [], { root })
@@ -61,8 +64,9 @@ async function upgrade(title: string, versions: Upgrade): Promise<void> {
   try {
     const environment = environmentOf(chain, db, name)
     await roll(versions, { environment, load, chain, start, backup: name })
+    const opened = await followers.untilAnswered(load.asked() ?? '')
     const log = await load.stop()
-    print(`Three processes over Kafka, ${title}`, log)
+    print(`Three processes over Kafka, ${title}; ${FOLLOWED.length} streams, opened ${opened} times`, log)
     await command(to, environment, 'verify', '--network', 'ethereum')
     const client = db.connect({ database: name })
     await untilStored(client, chain.head())
@@ -76,6 +80,7 @@ async function upgrade(title: string, versions: Upgrade): Promise<void> {
     for (const process of processes) console.log(process.output())
     throw error
   } finally {
+    followers.stop()
     for (const process of processes) await process.stop('SIGKILL')
     await chain.stop()
     for (const database of [name, `${name}_back`])

@@ -22,6 +22,15 @@ export const PATHS = Array.from({ length: READ_POOLS }, (_, index) => {
   return [`/v0/candles?pool=${pool}&interval=1m&limit=100`, `/v0/ticks?pool=${pool}&limit=50`, `/v0/pools?pool=${pool}`]
 }).flat()
 
+/** Streams that stay open. */
+export const FOLLOWED = Array.from({ length: 4 }, (_, index) => {
+  const pool = chainPool(index)
+  return [
+    { pool, limit: 100, path: `/v0/candles?pool=${pool}&interval=1m&limit=100` },
+    { pool, limit: 50, path: `/v0/ticks?pool=${pool}&limit=50&include=position` },
+  ]
+}).flat()
+
 export type GrowingChain = {
   environment: Record<string, string>
   head(): number

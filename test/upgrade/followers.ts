@@ -1,0 +1,62 @@
+/** Streams beside an upgrade: after each end they are opened again where requests are sent then, from the last event. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'vitest'
+import { eventsOf } from '../../api/extras/clients/typescript/src/stream.ts'
+import { FoldedStream } from '../client/event-stream.ts'
+import { until } from '../support/until.ts'
+
+const AGAIN_MS = 100
+
+export type Followed = { pool: string; path: string; limit: number }
+
+export type Followers = {
+  /** Until the folded events of each are what the path answers; how often all of them were opened. */
+  untilAnswered(url: string): Promise<number>
+  stop(): void
+}
+
+export function startFollowers(key: string, followed: readonly Followed[], url: () => string | undefined): Followers {
+  const stopped = new AbortController()
+  const { signal } = stopped
+  let opened = 0
+  const streams = followed.map((query) => ({ ...query, folded: new FoldedStream(query.limit) }))
+
+  async function follow(path: string, folded: FoldedStream): Promise<void> {
+    for (; !signal.aborted; await sleep(AGAIN_MS)) {
+      const base = url()
+      if (base === undefined) continue
+      const again = folded.lastId === undefined ? {} : { 'Last-Event-ID': folded.lastId }
+      const headers = { 'X-API-KEY': key, Accept: 'text/event-stream', ...again }
+      try {
+        const { ok, body } = await fetch(`${base}${path}`, { headers, signal })
+        if (!ok || !body) continue
+        opened++
+        for await (const event of eventsOf(body)) folded.take(event)
+      } catch {
+        // The process has ended.
+      }
+    }
+  }
+  for (const { path, folded } of streams) void follow(path, folded)
+
+  return {
+    async untilAnswered(url) {
+      for (const { path, pool, folded } of streams) {
+        const isAnswered = async () => {
+          const answer = await fetch(`${url}${path}`, { headers: { 'X-API-KEY': key } })
+          const { data } = (await answer.json()) as { data: Record<string, string>[] }
+          const from = data[0]?.['time'] ?? data[0]?.['timestamp'] ?? ''
+          expect({ path, rows: folded.rowsOf(pool, from), breaks: folded.breaks }).toEqual({
+            path,
+            rows: data,
+            breaks: 0,
+          })
+          return true as const
+        }
+        await until(isAnswered, `the stream ${path} is what is answered`, 30_000)
+      }
+      return opened
+    },
+    stop: () => stopped.abort(),
+  }
+}
