@@ -1,6 +1,5 @@
 /** One run: the service, its readers, faults for so long, and the verdict on every answer. */
-import { mkdtemp, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { storedChain } from '../../aggregator/ledger/stored-blocks.ts'
@@ -47,7 +46,8 @@ export type Watched = Verdict & {
 const READERS_EACH = 30
 const BLOCK_EVERY_MS = 200
 /** A listener looks once a minute whether what it has sent is stored, and sends it again after two looks in vain. */
-const STORED_MS = 240_000
+const STILL_MS = 240_000
+const CACHE = join(import.meta.dirname, '../../node_modules/.cache')
 /** Pools that the service lists. */
 const LISTED = POOLS.filter(
   ({ factory, currency0 }) => factory === POOLS[0]?.factory && !currency0.endsWith('00ff'),
@@ -142,14 +142,22 @@ async function untilServed({ urls }: Service): Promise<void> {
   for (const url of Object.values(urls)) await until(() => isServed(url), `${url} shows a tip`, 90_000)
 }
 
+/** A busy machine takes long: it is waited for as long as the tip moves. */
 async function untilStored({ client }: Service, hash: () => string): Promise<void> {
   const { tip } = storedChain(client, NETWORK)
-  await until(async () => ((await tip())?.hash === hash() ? true : undefined), 'the head is stored', STORED_MS)
+  for (let [seen, since] = ['', performance.now()]; ; await sleep(100)) {
+    const stored = (await tip().catch(() => undefined))?.hash ?? ''
+    if (stored === hash()) return
+    if (stored !== seen) [seen, since] = [stored, performance.now()]
+    if (performance.now() - since > STILL_MS)
+      throw new Error(`The tip ${seen} has been the stored one for ${STILL_MS / 1_000} s, and is not the head.`)
+  }
 }
 
-/** Writes what was seen and the logs of all processes into a folder, and prints its path. */
+/** Writes what was seen and the logs of all processes into a folder that stays, and prints its path. */
 async function keepEvidence(service: Service, seen: object): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'candlepool-readers-'))
+  await mkdir(CACHE, { recursive: true })
+  const folder = await mkdtemp(join(CACHE, 'readers-'))
   await writeFile(join(folder, 'seen.json'), JSON.stringify({ origin: performance.timeOrigin, ...seen }))
   for (const name of PROCESSES) await writeFile(join(folder, `${name}.log`), service.output(name))
   console.log(`Evidence: ${folder}`)
