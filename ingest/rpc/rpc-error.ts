@@ -29,8 +29,10 @@ export class RpcFailed extends Error {
   readonly isBadAnswer: boolean
   /** As in `BadAnswer`; or the answer is longer than any can be. */
   readonly isFault: boolean
-  /** Every endpoint that is not down has this problem, or is behind. */
+  /** Of a problem `pruned`: every endpoint that is not down has it, or is behind. */
   isEverywhere = false
+  /** Another endpoint, or this one, failed as it does at a range that is too wide. */
+  isWidthRefused = false
   /** An endpoint that is behind, or answers ill-formed, may not have it. */
   mayPass = false
 
@@ -57,6 +59,12 @@ export function mayBeHeavy(error: unknown): boolean {
   const isBadAnswer = error instanceof RpcFailed ? error.isBadAnswer : badAnswerIn(error) !== undefined
   if (kind === 'behind' || kind === 'refused') return !isBadAnswer
   return kind === 'timeout' || kind === 'unreachable' || kind === 'malformed'
+}
+
+/** Whether a narrower range may be answered. */
+export function isOfWidth(error: RpcFailed): boolean {
+  const { kind } = error.problem
+  return kind === 'range-capped' || kind === 'too-many-results' || mayBeHeavy(error)
 }
 
 function badAnswerIn(error: unknown): BadAnswer | undefined {

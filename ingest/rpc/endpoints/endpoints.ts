@@ -5,12 +5,11 @@ import { ChainReplaced } from '../../model/errors.ts'
 import type { IngestFact } from '../../model/fact.ts'
 import type { Network } from '../../model/network.ts'
 import type { Report } from '../../model/report.ts'
-import type { RpcProblemKind } from '../../model/rpc-problem.ts'
 import { HeaderProof } from '../../proof/header-proof.ts'
 import type { LimitsContext, RangeKind } from '../endpoint-limits.ts'
 import { type Finality, finalityOf } from '../finality.ts'
 import { BLOCK_MS, RETRY_POLICY, type RetryPolicy } from '../retry-policy.ts'
-import { type BadAnswer, classify, isRpcError, mayBeHeavy, RpcFailed } from '../rpc-error.ts'
+import { type BadAnswer, classify, isOfWidth, isRpcError, mayBeHeavy, RpcFailed } from '../rpc-error.ts'
 import { type VoicedClient, voiceOf } from '../voice.ts'
 import { agreementOf, askVoices, headerAt, type VoiceAnswer } from './agreement.ts'
 import { type ChainCheck, chainCheckOf } from './chain-check.ts'
@@ -196,8 +195,14 @@ async function runInGroup<T>(group: EndpointGroup, task: (client: Client) => Pro
         left.delete(endpoint)
       const isRepeated = failures.has(endpoint) && mayBeHeavy(failed)
       failures.set(endpoint, failed)
-      failed.isEverywhere = isOfAll(endpoints, failures, problem.kind)
-      failed.mayPass = endpoints.some((it) => isUnsound(it) || failures.get(it)?.problem.kind === 'behind')
+      failed.isWidthRefused = [...failures.values()].some(isOfWidth)
+      // On another branch an endpoint is behind, and keeps no search from ending.
+      const pruned = [...failures.values()].find(({ problem }) => problem.kind === 'pruned')
+      if (pruned && isPrunedEverywhere(endpoints, failures, run.oldest)) {
+        failure = pruned
+        pruned.isEverywhere = true
+        pruned.mayPass = endpoints.some((it) => isUnsound(it) || failures.get(it)?.problem.kind === 'behind')
+      }
       // A narrower range is faster than another endpoint, which most likely answers the same.
       if ((run.blocks ?? 1) > 1 && (problem.kind === 'too-many-results' || isRepeated)) throw failed
       // Behind one address, other nodes may have more history.
@@ -212,17 +217,16 @@ function isAlone(endpoints: readonly Endpoint[]): boolean {
   return endpoints.filter((it) => !it.disabled).length < 2
 }
 
-/** Whether each endpoint that is not down has failed with this problem. */
-function isOfAll(
+/** Whether no endpoint that is up has the blocks: one that rests may have been found without them before. */
+function isPrunedEverywhere(
   endpoints: readonly Endpoint[],
   failures: ReadonlyMap<Endpoint, RpcFailed>,
-  kind: RpcProblemKind,
+  oldest: number | undefined,
 ): boolean {
   return endpoints.every((it) => {
     const own = failures.get(it)?.problem.kind
-    // An endpoint that stays on another branch must not keep a search from ending.
-    const isSame = own === kind || (kind === 'pruned' && own === 'behind')
-    return it.disabled || isSame || isDown(it) || isUnsound(it)
+    const isKnown = own === undefined && oldest !== undefined && it.limits.lacks(oldest)
+    return it.disabled || own === 'pruned' || own === 'behind' || isKnown || isDown(it) || isUnsound(it)
   })
 }
 

@@ -76,8 +76,8 @@ export async function narrowerWidth(
     const isUsable = suggested?.from === from && suggested.to >= from && suggested.to < to
     return isUsable ? suggested.to - from + 1 : half
   }
-  // Another endpoint has the blocks and refuses the width.
-  if (problem.kind === 'pruned' && !error.isEverywhere) return half
+  // Another endpoint may have the blocks, and refuses the width.
+  if (problem.kind === 'pruned' && !error.isEverywhere && error.isWidthRefused) return half
   if (problem.kind === 'range-capped') {
     const maxBlocks = endpoints.maxBlocks()
     return maxBlocks < width ? Math.max(1, maxBlocks) : half
