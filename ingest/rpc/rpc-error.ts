@@ -29,7 +29,7 @@ export class RpcFailed extends Error {
   readonly isBadAnswer: boolean
   /** As in `BadAnswer`; or the answer is longer than any can be. */
   readonly isFault: boolean
-  /** Of a problem `pruned`: every endpoint that is not down has it, or is behind. */
+  /** No endpoint that is up has the blocks. False of other problems than `pruned`. */
   isEverywhere = false
   /** Another endpoint, or this one, failed as it does at a range that is too wide. */
   isWidthRefused = false
