@@ -26,7 +26,7 @@ export const PATHS = Array.from({ length: READ_POOLS }, (_, index) => {
 export const FOLLOWED = Array.from({ length: 4 }, (_, index) => {
   const pool = chainPool(index)
   return [
-    { pool, limit: 100, path: `/v0/candles?pool=${pool}&interval=1m&limit=100` },
+    { pool, limit: 100, path: `/v0/candles?pool=${pool}&interval=1m&limit=100&fill=none` },
     { pool, limit: 50, path: `/v0/ticks?pool=${pool}&limit=50&include=position` },
   ]
 }).flat()
