@@ -33,7 +33,7 @@ export class RpcFailed extends Error {
   isEverywhere = false
   /** Another endpoint, or this one, failed as it does at a range that is too wide. */
   isWidthRefused = false
-  /** An endpoint that is behind, or answers ill-formed, may not have it. */
+  /** An endpoint that is behind, rests, or answers ill-formed may have the blocks. */
   mayPass = false
 
   constructor(endpoint: string, problem: RpcProblem, error: unknown) {

@@ -201,7 +201,9 @@ async function runInGroup<T>(group: EndpointGroup, task: (client: Client) => Pro
       if (pruned && isPrunedEverywhere(endpoints, failures, run.oldest)) {
         failure = pruned
         pruned.isEverywhere = true
-        pruned.mayPass = endpoints.some((it) => isUnsound(it) || failures.get(it)?.problem.kind === 'behind')
+        pruned.mayPass = endpoints.some(
+          (it) => isUnsound(it) || (!it.disabled && !isDown(it) && failures.get(it)?.problem.kind !== 'pruned'),
+        )
       }
       // A narrower range is faster than another endpoint, which most likely answers the same.
       if ((run.blocks ?? 1) > 1 && (problem.kind === 'too-many-results' || isRepeated)) throw failed

@@ -34,6 +34,8 @@ describe('blocks that every endpoint lacks', () => {
     const { failureOf } = endpointsNamed('one', 'branch', 'resting')
     await failureOf({ one: 'pruned', branch: 'behind', resting: 'pruned' })
     expect(isPruned(await failureOf({ one: 'pruned', branch: 'behind', resting: 'contradictory' }))).toBe(false)
+    const failure = await failureOf({ one: 'pruned', branch: 'pruned' })
+    expect({ isGone: isPruned(failure), failure }).toMatchObject({ isGone: true, failure: { mayPass: true } })
     expect(isPruned(await failureOf({ one: 'pruned', branch: 'behind' }))).toBe(true)
     expect(isPruned(await failureOf({ one: 'pruned', branch: 'behind' }, 101))).toBe(false)
   })
