@@ -22,6 +22,39 @@ export const ENDPOINT_FAULTS = [
       ],
     ],
   ),
+  ...faultsIn(
+    'ingest/rpc/endpoints/endpoints.ts',
+    ['test/ingest/rpc/endpoints/pruned-history.test.ts'],
+    [
+      [
+        'an endpoint that rests may have what it lacked before',
+        'own === undefined && oldest !== undefined && it.limits.lacks(oldest)',
+        'false',
+      ],
+      ['an endpoint that rests has no history', '&& it.limits.lacks(oldest)', ''],
+      [
+        'an endpoint on another branch may have the history',
+        "own === 'pruned' || own === 'behind' ||",
+        "own === 'pruned' ||",
+      ],
+      [
+        'a pool is unknown while an endpoint rests',
+        "isUnsound(it) || (!it.disabled && !isDown(it) && failures.get(it)?.problem.kind !== 'pruned')",
+        'isUnsound(it)',
+      ],
+    ],
+  ),
+  ...faultsIn(
+    'ingest/rpc/logs/log-range.ts',
+    ['test/ingest/rpc/endpoints/pruned-history.test.ts'],
+    [
+      [
+        'history that one endpoint lacks is read in pieces',
+        '!error.isEverywhere && error.isWidthRefused',
+        '!error.isEverywhere',
+      ],
+    ],
+  ),
   ...faultsIn('ingest/rpc/endpoints/chain-check.ts', ENDPOINTS, [
     ['an endpoint of another network is read', 'if (chainId === network.chainId) {', 'if (chainId > 0) {'],
     [
