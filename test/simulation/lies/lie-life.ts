@@ -91,7 +91,6 @@ async function liveAmongLiars(plan: LiePlan): Promise<LieOutcome> {
   life.catchUp()
   await growOn(world)
   lookAtFinal()
-  const first = firstOf(store.taken)
   const audit = async () => {
     const signal = new AbortController().signal
     const { minFinalitySeconds } = world
@@ -100,7 +99,7 @@ async function liveAmongLiars(plan: LiePlan): Promise<LieOutcome> {
     const failed = (error: unknown) => {
       if (--left === 0) throw error
     }
-    const step = () => auditInMemory(endpoints, store, { from: first, random, report, signal })
+    const step = () => auditInMemory(endpoints, store, { from: firstOf(store.taken), random, report, signal })
     const found = await retried(step, { firstMs: 1_000, maxMs: 10_000, signal, failed })
     return { ...found, rows: store.rows() }
   }
@@ -116,6 +115,8 @@ async function liveAmongLiars(plan: LiePlan): Promise<LieOutcome> {
   }
   lookAtFinal()
   const failures = life.failures()
+  // Where voices on two branches are left, an empty store begins only now.
+  const first = firstOf(store.taken)
   const cleanStore = new MemoryStore()
   let auditedTo = -1
   if (failures.length === 0) {
