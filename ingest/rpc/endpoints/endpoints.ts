@@ -190,21 +190,12 @@ async function runInGroup<T>(group: EndpointGroup, task: (client: Client) => Pro
         throw problem ? new RpcFailed(endpoint.name, problem, error) : error
       }
       const failed = new RpcFailed(endpoint.name, problem, error)
-      failure = failed
       if (recordFailure(report, endpoint, { epoch, error: failed, problem, run, isAlone: isAlone(endpoints) }))
         left.delete(endpoint)
       const isRepeated = failures.has(endpoint) && mayBeHeavy(failed)
       failures.set(endpoint, failed)
       failed.isWidthRefused = [...failures.values()].some(isOfWidth)
-      // On another branch an endpoint is behind, and keeps no search from ending.
-      const pruned = [...failures.values()].find(({ problem }) => problem.kind === 'pruned')
-      if (pruned && isPrunedEverywhere(endpoints, failures, run.oldest)) {
-        failure = pruned
-        pruned.isEverywhere = true
-        pruned.mayPass = endpoints.some(
-          (it) => isUnsound(it) || (!it.disabled && !isDown(it) && failures.get(it)?.problem.kind !== 'pruned'),
-        )
-      }
+      failure = prunedEverywhere(endpoints, failures, run.oldest) ?? failed
       // A narrower range is faster than another endpoint, which most likely answers the same.
       if ((run.blocks ?? 1) > 1 && (problem.kind === 'too-many-results' || isRepeated)) throw failed
       // Behind one address, other nodes may have more history.
@@ -219,17 +210,24 @@ function isAlone(endpoints: readonly Endpoint[]): boolean {
   return endpoints.filter((it) => !it.disabled).length < 2
 }
 
-/** Whether no endpoint that is up has the blocks: one that rests may have been found without them before. */
-function isPrunedEverywhere(
+/** The failure that says that no endpoint has the blocks. One that rests may have been found without them before, and one on another branch is behind. */
+function prunedEverywhere(
   endpoints: readonly Endpoint[],
   failures: ReadonlyMap<Endpoint, RpcFailed>,
   oldest: number | undefined,
-): boolean {
-  return endpoints.every((it) => {
+): RpcFailed | undefined {
+  const pruned = [...failures.values()].find(({ problem }) => problem.kind === 'pruned')
+  const lacksIt = (it: Endpoint) => {
     const own = failures.get(it)?.problem.kind
     const isKnown = own === undefined && oldest !== undefined && it.limits.lacks(oldest)
     return it.disabled || own === 'pruned' || own === 'behind' || isKnown || isDown(it) || isUnsound(it)
-  })
+  }
+  if (!pruned || !endpoints.every(lacksIt)) return undefined
+  pruned.isEverywhere = true
+  pruned.mayPass = endpoints.some(
+    (it) => isUnsound(it) || (!it.disabled && !isDown(it) && failures.get(it)?.problem.kind !== 'pruned'),
+  )
+  return pruned
 }
 
 /** It has not answered for a while, and says nothing about the chain. */
