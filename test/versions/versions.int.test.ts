@@ -10,6 +10,7 @@ import { kafkaClient } from '../e2e/cluster.ts'
 import { type Running, run, type Script, temporaryFolder, untilReady } from '../support/candlepool.ts'
 import { freshDatabase, withoutClickHouse } from '../support/clickhouse.ts'
 import { kafkaOrSkip, makeTopic } from '../support/kafka.ts'
+import { drawn } from '../support/sample.ts'
 import { breakingChanges } from './breaking-changes.ts'
 import {
   type Answers,
@@ -28,7 +29,9 @@ type OpenApi = { paths: Record<string, Record<string, { parameters: unknown[]; r
 
 const { skip, brokers } = kafkaOrSkip()
 
-describe.skipIf(withoutClickHouse).each(readdirSync(VERSIONS_FOLDER))('version %s', (version) => {
+const versions = drawn('versions', readdirSync(VERSIONS_FOLDER), 1)
+
+describe.skipIf(withoutClickHouse).each(versions)('version %s', (version) => {
   let source: Awaited<ReturnType<typeof startSource>>
   let folder: Awaited<ReturnType<typeof temporaryFolder>>
   let main: Running | undefined

@@ -25,18 +25,15 @@ describe.skipIf(withoutClickHouse)('a verification beside its writer', () => {
 
   test(`reports nothing that is only being written (seed ${SEED})`, async () => {
     const histories = fc.sample(steps, { numRuns: HISTORIES, seed: SEED })
-    let slices = 0
     for (let first = 0; first < histories.length; first += AT_ONCE) {
-      const ran = histories
-        .slice(first, first + AT_ONCE)
-        .map((history, index) => play(history, `races ${first + index}`))
-      for (const count of await Promise.all(ran)) slices += count
+      await Promise.all(
+        histories.slice(first, first + AT_ONCE).map((history, index) => play(history, `races ${first + index}`)),
+      )
     }
-    expect(slices).toBeGreaterThan(5 * HISTORIES)
   }, 240_000)
 
-  /** Each stretch, then a job that takes away some of the final ticks, or gives them back, and a rebuild. Returns how many slices were verified. */
-  async function play(history: readonly Step[], name: string): Promise<number> {
+  /** After each stretch a job takes away some of the final ticks, gives them back, and rebuilds, while slices are verified. The first stretch is final. */
+  async function play(history: readonly Step[], name: string): Promise<void> {
     const network = networkOf(name)
     const log = inProcessLog<RangeOverwrite>({ nextOffset: 0 })
     const aggregator = await startAggregator(database.client, { network, history: log, verify })
@@ -59,12 +56,12 @@ describe.skipIf(withoutClickHouse)('a verification beside its writer', () => {
       await until(async () => count('verified') > before + 3 || undefined, 'some slices are verified')
     }
     const passes = count('verify-passed')
-    if (job > 0) await until(async () => count('verify-passed') > passes || undefined, 'everything is verified')
+    expect(job).toBeGreaterThan(0)
+    await until(async () => count('verify-passed') > passes || undefined, 'everything is verified')
     await aggregator.stop()
     await log.close()
     expect(aggregator.facts.filter(({ kind }) => kind === 'verify-mismatch')).toEqual([])
     expect(aggregator.facts.filter(({ kind }) => kind === 'verify-failed')).toEqual([])
-    return count('verified')
   }
 })
 
