@@ -1,6 +1,6 @@
 /** Folded rows that also count events that were left out or came twice. */
 import { FoldedRows } from '../../api/extras/clients/typescript/src/folded.ts'
-import type { StreamEvent } from '../../api/extras/clients/typescript/src/stream.ts'
+import { eventsOf, type StreamEvent } from '../../api/extras/clients/typescript/src/stream.ts'
 
 export class FoldedStream extends FoldedRows {
   /** That of the last event. */
@@ -16,6 +16,17 @@ export class FoldedStream extends FoldedRows {
     this.lastId = id ?? this.lastId
     super.take(told)
   }
+}
+
+/** The events after the last one that was folded, or nothing where the service refuses the request. */
+export async function eventsAfter(
+  { lastId }: FoldedStream,
+  { url, key, signal }: { url: string; key: string; signal: AbortSignal },
+): Promise<AsyncIterable<StreamEvent> | undefined> {
+  const again = lastId === undefined ? {} : { 'Last-Event-ID': lastId }
+  const headers = { 'X-API-KEY': key, Accept: 'text/event-stream', ...again }
+  const { ok, body } = await fetch(url, { headers, signal })
+  return ok && body ? eventsOf(body) : undefined
 }
 
 function next(id: string | undefined): string {

@@ -37,7 +37,7 @@ const SKIPPED: Reasons = [
   ['npm run soak', 'takes an hour: nightly in CI'],
   ['npm test -- test/e2e', 'takes minutes: .ci/run'],
   ['npm run test:containers', 'Docker: test/containers'],
-  ['.ci/run', 'takes half an hour'],
+  ['.ci/run', 'takes a quarter of an hour'],
 ]
 /** Run, though the beginning of a command that is not. */
 const RUN = ['npm test -- test/e2e/recorded-day']

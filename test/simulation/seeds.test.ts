@@ -23,7 +23,7 @@ describe('a listener and a ledger end where a clean run ends', () => {
     if (isOneSeed) console.log(Object.fromEntries(happened.all), facts)
   })
 
-  test.skipIf(isOneSeed)('nearly all of these chains have swaps', () => {
-    expect(traded / histories).toBeGreaterThan(0.9)
+  test.skipIf(isOneSeed)('most of these chains have swaps', () => {
+    expect(traded / histories).toBeGreaterThan(0.5)
   })
 })

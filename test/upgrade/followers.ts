@@ -1,8 +1,7 @@
 /** Streams beside an upgrade: after each end they are opened again where requests are sent then, from the last event. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
-import { eventsOf } from '../../api/extras/clients/typescript/src/stream.ts'
-import { FoldedStream } from '../client/event-stream.ts'
+import { eventsAfter, FoldedStream } from '../client/event-stream.ts'
 import { until } from '../support/until.ts'
 
 const AGAIN_MS = 100
@@ -25,13 +24,11 @@ export function startFollowers(key: string, followed: readonly Followed[], url: 
     for (; !signal.aborted; await sleep(AGAIN_MS)) {
       const base = url()
       if (base === undefined) continue
-      const again = folded.lastId === undefined ? {} : { 'Last-Event-ID': folded.lastId }
-      const headers = { 'X-API-KEY': key, Accept: 'text/event-stream', ...again }
       try {
-        const { ok, body } = await fetch(`${base}${path}`, { headers, signal })
-        if (!ok || !body) continue
+        const events = await eventsAfter(folded, { url: `${base}${path}`, key, signal })
+        if (!events) continue
         opened++
-        for await (const event of eventsOf(body)) folded.take(event)
+        for await (const event of events) folded.take(event)
       } catch {
         // The process has ended.
       }

@@ -6,13 +6,12 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { eventsOf } from '../../../../api/extras/clients/typescript/src/stream.ts'
 import { formatTime } from '../../../../api/query/time.ts'
 import { inProcessLog } from '../../../../infra/kafka/in-process.ts'
 import type { RangeOverwrite } from '../../../../ingest/model/message.ts'
 import { NETWORKS } from '../../../../ingest/model/networks.ts'
 import { startAggregator } from '../../../aggregator/running.ts'
-import { FoldedStream } from '../../../client/event-stream.ts'
+import { eventsAfter, FoldedStream } from '../../../client/event-stream.ts'
 import { type Random, randomOf } from '../../../simulation/random.ts'
 import {
   asBlocks,
@@ -91,12 +90,10 @@ class Reader {
 
   async #read({ url, key }: Service, signal: AbortSignal): Promise<void> {
     const { lastId } = this.folded
-    const again = lastId === undefined ? {} : { 'Last-Event-ID': lastId }
-    const headers = { 'X-API-KEY': key, Accept: 'text/event-stream', ...again }
-    const response = await fetch(url + this.query.path, { headers, signal })
-    if (!response.ok || !response.body) return
+    const events = await eventsAfter(this.folded, { url: url + this.query.path, key, signal })
+    if (!events) return
     let isFirst = true
-    for await (const event of eventsOf(response.body)) {
+    for await (const event of events) {
       if (isFirst && lastId !== undefined && event.event !== 'snapshot') this.resumed++
       isFirst = false
       this.folded.take(event)
