@@ -47,7 +47,7 @@ describe.skipIf(withoutClickHouse || !first)('a cluster of the first version', (
     return (await server.query({ query, format: 'JSONEachRow' })).json()
   }
 
-  /** Of both databases of a server, and of the kinds that the tables have. */
+  /** Columns of the tables of one shard, and of the tables over all shards. */
   function columnsOf(server: ClickHouseClient, database: string) {
     return rows(
       server,
