@@ -79,6 +79,11 @@ export const PUBLISHING = [
       'return start + resolution <= second',
       'return start <= second',
     ],
+    [
+      'candles that were open at a start are never published',
+      '(await readBucketsAt(client, network, at)).map(',
+      '[].map(',
+    ],
     ['a closed candle that is recomputed is not published', 'if (isClosed(bucket, second)) return true', ''],
   ]),
   ...faultsIn('aggregator/extras/publish/emitter.ts', PUBLISHED, [

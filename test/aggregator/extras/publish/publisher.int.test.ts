@@ -229,6 +229,40 @@ describe.skipIf(withoutClickHouse)('publications', () => {
     await history.close()
   })
 
+  test('candles of a pool without later trades are published once they are closed, also after a restart', async () => {
+    const { client } = database
+    const network = networkOf('quiet after a restart')
+    const [named, quiet, ...later] = fc.sample(blockPlan({ full: true }), { numRuns: 6, seed: 8 })
+    const [busy, other] = POOLS
+    if (!named || !quiet || !busy || !other) throw new Error('There are pools.')
+    const tradesOf = (plan: BlockPlan, pool: string): BlockPlan => ({
+      ...plan,
+      pools: [],
+      secondsLater: 20,
+      ticks: plan.ticks.map((tick) => ({ ...tick, pool })),
+    })
+    const chain = mine(
+      [],
+      [{ ...named, pools: POOLS }, tradesOf(quiet, other.id), ...later.map((plan) => tradesOf(plan, busy.id))],
+    )
+    const folded = foldTopics()
+    const open = () =>
+      startAggregator(client, { network, publish: { sink: folded.sink, kinds: KINDS, finality: 'final' } })
+    const tell = async (aggregator: Awaited<ReturnType<typeof open>>, part: Chain) => {
+      await aggregator.append(asBlocks(network, part).map((block) => ({ ...block, finalized: block.number })))
+      const newest = part.at(-1)?.number ?? 0
+      await until(async () => publishedBlocks(folded).includes(newest) || undefined, `block ${newest} is published`)
+      await aggregator.stop()
+    }
+    await tell(await open(), chain.slice(0, 3))
+    await tell(await open(), chain.slice(3))
+    const minute = (chain[1]?.timestamp ?? 0) - ((chain[1]?.timestamp ?? 0) % 60)
+    const published = [...folded.candles.values()].flatMap(({ bucket }) =>
+      bucket.pool === other.id && bucket.resolution === 60 ? bucket.start : [],
+    )
+    expect(published).toContain(minute)
+  })
+
   test('the candles of each stretch are read where a pool is named twice', async () => {
     const { client } = database
     const network = networkOf('named twice')
