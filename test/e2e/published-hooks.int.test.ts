@@ -1,16 +1,20 @@
 /** Hooks on OpenZeppelin's published bases: the amounts of a tick and those of its hook are what the account's balances changed by. */
-import { type Address, encodeFunctionData, parseUnits } from 'viem'
+import { type Address, encodeFunctionData, numberToHex, parseUnits } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ask } from '../../aggregator/store/store.ts'
 import { finalRowVersion } from '../../aggregator/store/version.ts'
 import { tokenAbi } from '../../infra/devnet/contracts/contracts.ts'
 import { type DevMarket, type SwapOrder, swapCall } from '../../infra/devnet/market/market.ts'
-import { backfill } from '../../ingest/backfill/backfill.ts'
-import type { PoolId } from '../../ingest/model/pool.ts'
+import { listCryoFiles } from '../../infra/files/cryo-files.ts'
+import { fileSource } from '../../infra/files/file-source.ts'
+import { type BackfillOptions, backfill } from '../../ingest/backfill/backfill.ts'
+import type { RpcLog } from '../../ingest/rpc/rpc.ts'
 import { HookedTicks } from '../api/body.ts'
 import { type Service, startService } from '../api/service.ts'
 import { deployMarkets, type MinedBlock, startAnvil, type TestAnvil, type TestMarkets } from '../support/anvil.ts'
+import { temporaryFolder } from '../support/candlepool.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
+import { cryoRowsOf, writeCryoFiles } from '../support/cryo-files.ts'
 import { openPipeline, type Pipeline } from '../support/pipeline.ts'
 import { type PlacedHooks, type PublishedHook, placeHooks } from '../support/published-hooks.ts'
 import { rowsOf } from '../support/rows.ts'
@@ -219,10 +223,11 @@ describe.skipIf(withoutClickHouse)('ticks of pools with published hooks', () => 
   })
 
   /** Reads all final blocks again, of all pools or of some, and waits until their rows are those of the job. */
-  async function overwrite(job: number, pools?: readonly PoolId[]): Promise<void> {
+  async function overwrite(job: number, { pools, source }: Pick<Partial<BackfillOptions>, 'pools' | 'source'> = {}) {
     const { number: to } = await anvil.block('finalized')
+    const log = pipeline.history
     await backfill(pipeline.endpoints, {
-      ...{ network: markets.network, job, pools, ranges: [{ from: 0, to }], concurrency: 2, log: pipeline.history },
+      ...{ network: markets.network, job, pools, source, ranges: [{ from: 0, to }], concurrency: 2, log },
       report: (fact) => pipeline.facts.push(fact),
       signal: AbortSignal.timeout(50_000),
     })
@@ -243,7 +248,26 @@ describe.skipIf(withoutClickHouse)('ticks of pools with published hooks', () => 
     expect(live.filter((row) => /"hooked[01]":"-/.test(row)).length).toBeGreaterThan(10)
     await overwrite(1)
     expect(await rowsOf(database.client, 'ticks')).toEqual(live)
-    await overwrite(2, [marketOf('ShareTaker').id, marketOf('ConstantPrice').id])
+    await overwrite(2, { pools: [marketOf('ShareTaker').id, marketOf('ConstantPrice').id] })
+    expect(await rowsOf(database.client, 'ticks')).toEqual(live)
+  })
+
+  test('files of the chain give what the stream has read', async () => {
+    const live = await rowsOf(database.client, 'ticks')
+    const { number: to } = await anvil.block('finalized')
+    const { chainId } = markets.network
+    const [logs] = await anvil.rpc([
+      { method: 'eth_getLogs', params: [{ fromBlock: '0x0', toBlock: numberToHex(to) }] },
+    ])
+    const folder = await temporaryFolder()
+    try {
+      const rows = await cryoRowsOf({ url: anvil.httpUrl, chain: { chainId, logs: logs as RpcLog[] } }, 0, to)
+      await writeCryoFiles(database.client, folder.path, rows, { from: 0, to, chunk: 100 })
+      const files = await listCryoFiles(folder.path)
+      await overwrite(3, { source: fileSource({ server: database.connection, files, chainId, proofShare: 1 }) })
+    } finally {
+      await folder.remove()
+    }
     expect(await rowsOf(database.client, 'ticks')).toEqual(live)
   })
 

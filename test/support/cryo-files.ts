@@ -89,8 +89,10 @@ function padded(block: number): string {
 
 export type NodeBlock = Record<'hash' | 'parentHash' | 'logsBloom' | 'timestamp', Hex>
 
+type Recorded = { url: string; chain: Pick<RpcServer['chain'], 'chainId' | 'logs'> }
+
 /** Rows of the blocks, as cryo makes them of a node's answers. */
-export async function cryoRowsOf({ url, chain }: RpcServer, from: number, to: number): Promise<CryoRows> {
+export async function cryoRowsOf({ url, chain }: Recorded, from: number, to: number): Promise<CryoRows> {
   const { chainId, logs } = chain
   const blocks: CryoRow[] = []
   for (let first = from; first <= to; first += 500) {
@@ -107,7 +109,8 @@ export async function headersOf(url: string, from: number, to: number): Promise<
     ...{ jsonrpc: '2.0', id, method: 'eth_getBlockByNumber' },
     params: [`0x${(from + id).toString(16)}`, false],
   }))
-  const answer = await fetch(url, { method: 'POST', body: JSON.stringify(calls) })
+  const headers = { 'content-type': 'application/json' }
+  const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(calls) })
   const answers = (await answer.json()) as { id: number; result: NodeBlock }[]
   return answers.sort((a, b) => a.id - b.id).map(({ result }) => result)
 }

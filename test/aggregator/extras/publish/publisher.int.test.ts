@@ -11,6 +11,7 @@ import type { AggregatorFact } from '../../../../aggregator/ledger/fact.ts'
 import { inProcessLog } from '../../../../infra/kafka/in-process.ts'
 import type { RangeOverwrite } from '../../../../ingest/model/message.ts'
 import type { NetworkName } from '../../../../ingest/model/network.ts'
+import type { PoolId } from '../../../../ingest/model/pool.ts'
 import { type Random, randomOf } from '../../../simulation/random.ts'
 import {
   asBlocks,
@@ -235,7 +236,7 @@ describe.skipIf(withoutClickHouse)('publications', () => {
     const [named, quiet, ...later] = fc.sample(blockPlan({ full: true }), { numRuns: 6, seed: 8 })
     const [busy, other] = POOLS
     if (!named || !quiet || !busy || !other) throw new Error('There are pools.')
-    const tradesOf = (plan: BlockPlan, pool: string): BlockPlan => ({
+    const tradesOf = (plan: BlockPlan, pool: PoolId): BlockPlan => ({
       ...plan,
       pools: [],
       secondsLater: 20,
