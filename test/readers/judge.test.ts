@@ -247,6 +247,21 @@ describe('the judge of readers', () => {
     })
   })
 
+  test('accepts the branch before a rollback to a block inside the range that follows it, until the rollback is over', () => {
+    const [above, last] = [TRUNK[4], STAYS.at(-1)] as [Block, Block]
+    const blocks = [...TRUNK.slice(4, 7), ...STAYS].map(messageOf)
+    const { number: to, hash, timestamp } = last
+    const range = { kind: 'range', network: 'ethereum', from: above.number, to, hash, timestamp } as const
+    const history = historyOf([...TRUNK.map(messageOf), { ...range, parentHash: above.parentHash, blocks }], BLOCKS)
+    const begun = servedAt(hash) + 100
+    const seen = (at: number, block: Block | undefined) => ({ asked: at, answered: at + 5, hash: block?.hash })
+    const tips = [...TIPS.slice(0, 10), seen(begun, TRUNK[6]), seen(begun + 5_000, TRUNK[6]), seen(begun + 6_000, last)]
+    const kindsOf = (asked: number) =>
+      judge(history, { answers: [answerAt(LEFT.at(-1), asked)], tips, servedAt }).violations.map(({ kind }) => kind)
+    expect([begun + 2_000, begun + 4_900, begun + 6_500].map(kindsOf)).toEqual([[], [], []])
+    expect(kindsOf(begun + 7_100)).toEqual(['stale'])
+  })
+
   test('fails where the ledger shows what no message says', () => {
     const tips = [{ asked: 0, answered: 1, hash: `0x${'0'.repeat(64)}` as const }]
     expect(() => judge(HISTORY, { answers: [], tips, servedAt })).toThrow('in none of its states')

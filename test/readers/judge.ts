@@ -5,8 +5,9 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Hash } from 'viem'
+import { ancestorOf } from '../simulation/block.ts'
 import { differenceOf } from './difference.ts'
-import type { LedgerHistory } from './ledger-history.ts'
+import type { LedgerHistory, LedgerState } from './ledger-history.ts'
 import { expectedPart, partsOf, type Question, subjectOf } from './question.ts'
 import { isOfWriteUnderWay, isRollbackUnderWay } from './under-way.ts'
 
@@ -135,11 +136,19 @@ function appliedStates({ states }: LedgerHistory, tips: readonly TipSeen[]): App
     if (tip.hash === undefined) continue
     const found = states.findIndex((state, index) => index >= position && state.tip.hash === tip.hash)
     if (found === -1) throw new Error(`The ledger's tip ${tip.hash} is in none of its states from ${position} on.`)
+    const before = states[applied.at(-1)?.position ?? found]
     position = found
-    if (states[position]?.isRollback) rollbacks.push(tip)
+    if (isTakenBack(before, states[found])) rollbacks.push(tip)
     else applied.push({ at: tip.answered, position })
   }
   return { at: (moment) => applied[countUntil(applied, (one) => one.at > moment) - 1], rollbacks }
+}
+
+/** A range may repeat blocks of the branch before it: then the ledger goes back no further than to the last of them. */
+function isTakenBack(before: LedgerState | undefined, state: LedgerState | undefined): boolean {
+  if (!before || !state) return false
+  const isBelow = state.tip !== before.tip && ancestorOf(before.tip, state.tip.number) === state.tip
+  return state.isRollback || isBelow
 }
 
 /**
