@@ -1,5 +1,7 @@
 /** Whether a simulated life ended as a clean run does. */
 import { expect } from 'vitest'
+import { blocksOf } from '../../ingest/model/message.ts'
+import { ancestorOf } from './block.ts'
 import { type Outcome, type Plan, simulate } from './simulate.ts'
 
 /** Fails with the plan's name where it did not. */
@@ -43,14 +45,16 @@ export function withoutDollars(row: string): string {
 }
 
 /**
- * Pools that final blocks below the ledger name. A listener names a pool once: the writer stores these too, since another listener's blocks above may have
- * their swaps. A clean run begins with the ledger, and meets only those that trade.
+ * Pools that blocks of the chain below the ledger name, one by one or in ranges. A listener names a pool once: the writer stores these too, since another
+ * listener's blocks above may have their swaps. A clean run begins with the ledger, and meets only those that trade.
  */
-function earlierPools({ taken }: Outcome): ReadonlySet<string> {
+function earlierPools({ taken, head }: Outcome): ReadonlySet<string> {
   const [first] = taken
   const start = first?.kind === 'range' ? first.from : (first?.number ?? 0)
-  const ranges = taken.flatMap((message) => (message.kind === 'range' ? message.blocks : []))
-  return new Set(ranges.filter(({ number }) => number < start).flatMap(({ pools }) => pools.map(({ id }) => id)))
+  const below = taken
+    .flatMap(blocksOf)
+    .filter(({ number, hash }) => number < start && ancestorOf(head, number)?.hash === hash)
+  return new Set(below.flatMap(({ pools }) => pools.map(({ id }) => id)))
 }
 
 function idOf(row: string): string {
