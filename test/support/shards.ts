@@ -2,7 +2,9 @@
 
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { ClickHouseClient } from '@clickhouse/client'
 import { connect } from '../../infra/clickhouse/client/client.ts'
+import { shardDatabaseOf } from '../../infra/clickhouse/cluster.ts'
 import { type Engine, type EngineFact, startEngine } from '../../infra/clickhouse/engine/engine.ts'
 import type { EngineAccess } from '../../infra/clickhouse/engine/engine-access.ts'
 import { ensurePasswords, makeFolders } from '../../infra/clickhouse/engine/engine-access.ts'
@@ -18,6 +20,8 @@ export type Shards = {
   environment: Record<string, string>
   /** Address of the first one, for other servers. */
   address: string
+  /** A client of each server's share of a database, closed with the servers. */
+  sharesOf(database: string): ClickHouseClient[]
   /** `kill -9`. */
   kill(index: number): Promise<void>
   /** On its folder and ports. */
@@ -72,17 +76,19 @@ export async function startShards(count: number, further: readonly number[] = []
   const urls = httpPorts.map((port) => `http://127.0.0.1:${port}`)
   const [url = ''] = urls
   const database = 'candlepool'
+  const config: Shards['config'] = {
+    kind: 'server',
+    url,
+    username: USERNAME,
+    password: passwords.owner,
+    database,
+    apiPassword: undefined,
+    accountsPassword: undefined,
+    cluster: { name: CLUSTER, urls },
+  }
+  const clients: ClickHouseClient[] = []
   return {
-    config: {
-      kind: 'server',
-      url,
-      username: USERNAME,
-      password: passwords.owner,
-      database,
-      apiPassword: undefined,
-      accountsPassword: undefined,
-      cluster: { name: CLUSTER, urls },
-    },
+    config,
     environment: {
       CLICKHOUSE_URL: urls.join(),
       CLICKHOUSE_CLUSTER: CLUSTER,
@@ -91,6 +97,11 @@ export async function startShards(count: number, further: readonly number[] = []
       CLICKHOUSE_DATABASE: database,
     },
     address: `127.0.0.1:${doors[0]?.port}`,
+    sharesOf(database) {
+      const shares = urls.map((url) => connect({ ...config, url, database: shardDatabaseOf(database) }))
+      clients.push(...shares)
+      return shares
+    },
     async kill(index) {
       const engine = engines[index]
       if (!engine) throw new Error(`There is no shard ${index}.`)
@@ -101,6 +112,7 @@ export async function startShards(count: number, further: readonly number[] = []
       engines[index] = await start(index)
     },
     async stop() {
+      await Promise.all(clients.map((client) => client.close()))
       await Promise.all(engines.map((engine) => engine.stop()))
       await Promise.all(doors.map((door) => door.stop()))
       await folder.remove()

@@ -3,7 +3,6 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { connect } from '../../infra/clickhouse/client/client.ts'
 import { migrateCluster, shardDatabaseOf } from '../../infra/clickhouse/cluster.ts'
 import { withoutClickHouse } from '../support/clickhouse.ts'
 import { inSoak } from '../support/sample.ts'
@@ -24,22 +23,17 @@ const first = inSoak.skip ? undefined : await firstTree()
 
 describe.skipIf(withoutClickHouse || !first)('a cluster of the first version', () => {
   let shards: Shards
-  const clients: ClickHouseClient[] = []
   beforeAll(async () => {
     shards = await startShards(2)
   })
   afterAll(async () => {
-    await Promise.all(clients.map((client) => client.close()))
     await shards?.stop()
     await first?.remove()
   })
 
   function serversOf(database: string): [ClickHouseClient, ClickHouseClient] {
-    const [one, two] = (shards.config.cluster?.urls ?? []).map((url) =>
-      connect({ ...shards.config, url, database: shardDatabaseOf(database) }),
-    )
+    const [one, two] = shards.sharesOf(database)
     if (!one || !two) throw new Error('There are two.')
-    clients.push(one, two)
     return [one, two]
   }
 

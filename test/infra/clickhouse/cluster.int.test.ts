@@ -2,8 +2,7 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { connect } from '../../../infra/clickhouse/client/client.ts'
-import { migrateCluster, shardDatabaseOf } from '../../../infra/clickhouse/cluster.ts'
+import { migrateCluster } from '../../../infra/clickhouse/cluster.ts'
 import { openStore } from '../../../infra/clickhouse/store.ts'
 import { storeMetrics } from '../../../infra/telemetry/metrics-store.ts'
 import { withoutClickHouse } from '../../support/clickhouse.ts'
@@ -12,28 +11,15 @@ import { type Shards, startShards } from '../../support/shards.ts'
 
 describe.skipIf(withoutClickHouse)('a cluster', () => {
   let shards: Shards
-  const clients: ClickHouseClient[] = []
   beforeAll(async () => {
     shards = await startShards(2)
   })
-  afterAll(async () => {
-    await Promise.all(clients.map((client) => client.close()))
-    await shards?.stop()
-  })
+  afterAll(() => shards?.stop())
 
-  /** Rows of each server's share of a database. */
-  function serversOf(database: string): ClickHouseClient[] {
-    const { config } = shards
-    const servers = (config.cluster?.urls ?? []).map((url) =>
-      connect({ ...config, url, database: shardDatabaseOf(database) }),
-    )
-    clients.push(...servers)
-    return servers
-  }
   const open = (change: object) => openStore({ store: { ...shards.config, ...change } }, '', () => {})
 
   test('gives every server a share, and a table over all of them for each table and view', async () => {
-    const servers = serversOf('whole')
+    const servers = shards.sharesOf('whole')
     const isDistributed = ({ name, engine }: { name: string; engine: string }) =>
       !name.startsWith('migrations') && engine !== 'MaterializedView'
     expect(await migrateCluster(servers, { name: 'market', database: 'whole' })).toEqual(servers)
@@ -54,7 +40,7 @@ describe.skipIf(withoutClickHouse)('a cluster', () => {
   })
 
   test('a column that a share has, and the table over it has not, is there after the next start', async () => {
-    const [one, two] = serversOf('grown')
+    const [one, two] = shards.sharesOf('grown')
     if (!one || !two) throw new Error('There are two.')
     const cluster = { name: 'market', database: 'grown' }
     await migrateCluster([one, two], cluster)
