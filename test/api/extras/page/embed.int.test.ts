@@ -12,7 +12,7 @@ import { inEveryAppearance } from './appearances.ts'
 import { chromiumPath, launch, openTab, shot, type Watched } from './browser.ts'
 import { collisions } from './layout.ts'
 import { type Lively, storeLively } from './lively.ts'
-import { accessible, amountOf, streamsOf } from './reading.ts'
+import { accessible, amountOf, streamsOf, untilPolledNoMore } from './reading.ts'
 
 const END = Date.UTC(2024, 0, 5, 14, 3, 20) / 1_000
 const MAIN = POOLS.main.id
@@ -136,8 +136,7 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the embedded c
     const frame = await frameOf(tab)
     await isLive(frame)
     await until(async () => streamsOf(tab).length === 1 || undefined, 'the stream is asked for')
-    await tab.page.waitForTimeout(1_500)
-    tab.questions()
+    await untilPolledNoMore(tab)
     await expectTraded(frame, '2,345.50')
     await tab.page.waitForTimeout(2_000)
     expect(tab.questions()).toEqual([])

@@ -16,7 +16,7 @@ import { inEveryAppearance, oneRowOnDesks } from './appearances.ts'
 import { barAt, tallBar } from './bars.ts'
 import { chromiumPath, launch, openTab, type Screen, shot, type Watched } from './browser.ts'
 import { type Lively, POLL_MS, storeLively } from './lively.ts'
-import { accessible, amountOf, asked, isLive, newestTrade, price, streamsOf } from './reading.ts'
+import { accessible, amountOf, asked, isLive, newestTrade, price, streamsOf, untilPolledNoMore } from './reading.ts'
 
 const END = Date.UTC(2024, 0, 5, 14, 3, 20) / 1_000
 const MAIN = POOLS.main.id
@@ -513,16 +513,14 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
   test('two streams bring the trades, without questions', async () => {
     const tab = await openLive()
     await until(async () => streamsOf(tab).length === 2 || undefined, 'both streams are asked for')
-    await market.trade(2_345.5, now())
-    await expectTraded(tab.page, '2,345.50')
     // Candles and trades are polled no more; the figures of the pool are.
-    const polled = () => tab.questions().filter(({ searchParams }) => searchParams.get('interval') !== '15m').length
-    polled()
-    await tab.page.waitForTimeout(3_000)
-    expect(polled()).toBe(0)
-    await market.trade(2_346.5, now())
-    await expectTraded(tab.page, '2,346.50')
-    expect(polled()).toBe(0)
+    const isPoll = ({ searchParams }: URL) => searchParams.get('interval') !== '15m'
+    await untilPolledNoMore(tab, isPoll)
+    for (const dollars of [2_345.5, 2_346.5]) {
+      await market.trade(dollars, now())
+      await expectTraded(tab.page, `${dollars.toLocaleString('en-US')}0`)
+    }
+    expect(tab.questions().filter(isPoll)).toEqual([])
   })
 
   test('a second with one trade has the colour of its price against the one before', async () => {

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
+import { until } from '../../../support/until.ts'
 import type { Watched } from './browser.ts'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
@@ -22,6 +23,17 @@ const UNITS: Readonly<Record<string, number>> = { K: 1e3, M: 1e6 }
 /** The requests for streams so far. */
 export const streamsOf = ({ requests }: Pick<Watched, 'requests'>) =>
   requests.filter((it) => it.headers()['accept'] === 'text/event-stream')
+
+/** Waits until the page has polled nothing for longer than its pause between requests: its streams have sent their first rows. */
+export const untilPolledNoMore = (
+  { page, questions }: Pick<Watched, 'page' | 'questions'>,
+  isPoll = (_: URL) => true,
+) =>
+  until(async () => {
+    questions()
+    await page.waitForTimeout(2_000)
+    return questions().some(isPoll) ? undefined : true
+  }, 'the page polls no more')
 
 /** The first question that `act` makes the page ask, of these words. */
 export async function asked(
