@@ -211,7 +211,7 @@ describe('in this tree', () => {
 
   test('nothing breaks the rules', () => {
     expect(files.flatMap(breaches)).toEqual([])
-  }, 30_000)
+  })
 })
 
 describe('in a made-up tree', () => {

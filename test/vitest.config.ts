@@ -7,6 +7,10 @@ export default defineConfig({
   test: {
     // Half of what an int suite takes is waiting, so a third one has the processors meanwhile.
     maxWorkers: 3,
+    // A machine may be busy: these end what hangs, and no test asks for less.
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
+    expect: { poll: { timeout: 240_000 } },
     projects: [
       {
         extends: true,
@@ -16,7 +20,6 @@ export default defineConfig({
           isolate: false,
           include: ['test/**/*.test.ts'],
           exclude: ['test/**/*.int.test.ts', 'test/tour/**'],
-          testTimeout: 20_000,
         },
       },
       {
@@ -26,9 +29,6 @@ export default defineConfig({
           include: ['test/**/*.int.test.ts', 'test/tour/**/*.test.ts'],
           exclude: [...leftOut(process.argv.slice(2))],
           globalSetup: ['test/support/servers.ts'],
-          // A machine may be busy: these end what hangs.
-          testTimeout: 180_000,
-          hookTimeout: 180_000,
         },
       },
     ],

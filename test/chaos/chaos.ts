@@ -120,7 +120,7 @@ export async function runSeed(
 
   async function untilPublished(): Promise<void> {
     const isThere = async () => expectAsStored(client, network, await topics.rows(), `SEED=${seed}: published`)
-    await until(() => isThere().then(() => true), 'everything is published', 30_000)
+    await until(() => isThere().then(() => true), 'everything is published')
   }
 
   function count(kind: string): void {

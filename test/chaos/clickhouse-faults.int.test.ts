@@ -205,9 +205,7 @@ describe.skipIf(withoutClickHouse)('an engine of our own', () => {
     'restate: insert coverage',
   ]
 
-  test('an engine that is killed mid-insert and restarted on its folder and port resumes where it was', {
-    timeout: 120_000,
-  }, async (context) => {
+  test('an engine that is killed mid-insert and restarted on its folder and port resumes where it was', async (context) => {
     const folder = await temporaryFolder()
     let engine = await startEngine({ dataDir: folder.path })
     const port = Number(new URL(engine.url).port)

@@ -114,7 +114,7 @@ describe.skipIf(withoutClickHouse)('a clock that steps back', () => {
       const rebuilding = await openJob(client, { network, ...everything }, 'rebuild')
       stepBack()
       const state = async () => (await readJob(client, network, rebuilding.id))?.state
-      await until(async () => ((await state()) === 'done' ? true : undefined), 'the rebuild is done', 10_000)
+      await until(async () => ((await state()) === 'done' ? true : undefined), 'the rebuild is done')
       stepBack()
       expect(await aggregator.stop()).toBeUndefined()
       await history.close()

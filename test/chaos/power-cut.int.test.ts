@@ -32,7 +32,7 @@ const ONE_SEED = process.env['SEED'] === undefined ? undefined : Number(process.
 const CUTS_A_SEED = 4
 /** Longer than some flushes take, so that a cut finds a few of them unsynced. */
 const SYNC_MS = 400
-const PATIENCE_MS = 60_000
+const PATIENCE_MS = 240_000
 
 const runFile = promisify(execFile)
 const seeds = Array.from({ length: Math.ceil(CUTS / CUTS_A_SEED) }, (_, index) => index + 1)

@@ -32,9 +32,7 @@ describe.skipIf(withoutClickHouse)('a shard that is killed', () => {
     await shards?.stop()
   })
 
-  test('is waited for in a flush and in a rollback, and what it lacks is refused till then', {
-    timeout: 120_000,
-  }, async () => {
+  test('is waited for in a flush and in a rollback, and what it lacks is refused till then', async () => {
     const aggregator = await startAggregator(store.owner, { network, shards: store.shards })
     await aggregator.append(asBlocks(network, TRUNK))
     const { reader: client, accounts } = store

@@ -26,7 +26,7 @@ describe.skipIf(withoutClickHouse)('npm run backfill -- --again', () => {
       [MIDDLE, LAST],
     ] as const)
       expect(await command('backfill', ...range(from, to))).toMatchObject({ code: 0 })
-  }, 60_000)
+  })
 
   afterAll(async () => {
     await folder?.remove()

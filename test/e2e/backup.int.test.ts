@@ -67,10 +67,7 @@ describe.skipIf(withoutClickHouse)('a backup', () => {
     return { code, output: process.output() }
   }
 
-  test('a backup made while blocks arrive is complete, and its restored copy continues', {
-    ...inSoak,
-    timeout: 180_000,
-  }, async () => {
+  test('a backup made while blocks arrive is complete, and its restored copy continues', inSoak, async () => {
     await start(folder.path)
     await storedIn(folder.path)
     // Blocks come while it is made.
@@ -93,7 +90,7 @@ describe.skipIf(withoutClickHouse)('a backup', () => {
     expect(await command('verify', other.path, '--network', 'ethereum')).toMatchObject({ code: 0 })
   })
 
-  test('is not restored over what is there, and its name is no path', { ...inSoak, timeout: 60_000 }, async () => {
+  test('is not restored over what is there, and its name is no path', inSoak, async () => {
     expect(await command('restore', other.path, 'nightly')).toEqual({
       code: 1,
       output: 'The tables hold something already: restore into an empty DATA_DIR or database.\n',

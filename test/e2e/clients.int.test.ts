@@ -111,7 +111,7 @@ describe.skipIf(withoutClickHouse || process.env['CLICKHOUSE_URL'] !== undefined
     expect(await client().fetchOHLCV('WETH/USDC', '1h', Date.now() + 10 * HOUR_MS, 5)).toEqual([])
   })
 
-  test('TypeScript: the example of the README keeps the direction of the symbol', { timeout: 120_000 }, async () => {
+  test('TypeScript: the example of the README keeps the direction of the symbol', async () => {
     const readme = await readFile(join(ROOT, 'api/extras/clients/typescript/README.md'), 'utf8')
     const [, example = ''] = /```ts\nimport .*?\n(.*?)^```/ms.exec(readme) ?? []
     const prices: number[] = []
@@ -186,7 +186,7 @@ describe.skipIf(withoutClickHouse || process.env['CLICKHOUSE_URL'] !== undefined
     expect((await built.createClient({ url, key }).usage()).subscription_plan).toBe('operator')
   })
 
-  describe('Python', { timeout: 300_000 }, () => {
+  describe('Python', () => {
     const README = 'api/extras/clients/python/README.md'
     let checkout: Awaited<ReturnType<typeof temporaryFolder>>
     let unavailable: string | undefined
@@ -215,7 +215,7 @@ describe.skipIf(withoutClickHouse || process.env['CLICKHOUSE_URL'] !== undefined
           unavailable = `no packages of Python: ${error.message.split('\n')[0]}`
         },
       )
-    }, 300_000)
+    })
     afterAll(() => checkout?.remove())
 
     test('the line of its README installs it, and leaves nothing that git would take', async ({ skip }) => {

@@ -48,7 +48,7 @@ function open(context: Context, network: NetworkName, tables = database): Promis
 }
 
 // A broker waits 15 s before it gives a process up.
-describe.skipIf(!started)('in a cluster', { timeout: 120_000 }, () => {
+describe.skipIf(!started)('in a cluster', () => {
   test.concurrent('kill -9 of the owner: a standby takes over', async (context) => {
     const network = 'base'
     const { tell, untilTip, startProcess, epochs, expectCleanRun } = await open(context, network)

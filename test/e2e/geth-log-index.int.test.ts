@@ -31,7 +31,7 @@ describe.skipIf(GETH === undefined)('go-ethereum’s index of logs', () => {
 
   afterAll(() => node?.stop())
 
-  test('ranges read while it grows past six maps lack no block', { ...inSoak, timeout: 600_000 }, async () => {
+  test('ranges read while it grows past six maps lack no block', inSoak, async () => {
     const market = markets.market('v3 USDC/WETH 500')
     const [from] = node.chain.accounts
     const { number: before } = await node.block('latest')

@@ -20,7 +20,7 @@ type Health = {
   networks: { network: string; tip: { number: number } | null; halted: { stages: string[]; since: string } | null }[]
 }
 
-describe.skipIf(withoutClickHouse)('of two networks in one process', { timeout: 240_000 }, () => {
+describe.skipIf(withoutClickHouse)('of two networks in one process', () => {
   let replaced: RpcServer
   let other: RpcServer
   let folder: Awaited<ReturnType<typeof temporaryFolder>>

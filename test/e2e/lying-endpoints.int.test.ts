@@ -67,7 +67,6 @@ describe.skipIf(withoutClickHouse)('an endpoint that lies', () => {
 
   test.each(drawn('lies', cases, 4))(
     'an endpoint with %s, as %s, leaves nothing wrong that is final',
-    { timeout: 400_000 },
     async (lie, place) => {
       const gateways = await openGateways(lie, PLACES[place as keyof typeof PLACES])
       const database = await freshDatabase()

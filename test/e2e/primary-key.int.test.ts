@@ -78,7 +78,7 @@ describe.skipIf(withoutClickHouse)('the questions of the aggregator and the API'
       await work(recording.client)
       for (const asked of recording.asked.values()) questions.push({ client, asked })
     }
-  }, 120_000)
+  })
   afterAll(() => Promise.all([database?.drop(), scenario?.drop()]))
 
   test('every .sql file was asked', () => {

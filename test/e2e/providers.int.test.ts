@@ -26,7 +26,7 @@ const CASES = [
 const seen: { row: string; title: string; way: ProviderWay; outcomes: ProviderOutcomes }[] = []
 
 describe.skipIf(withoutClickHouse).concurrent('a listener, a backfill and an audit read the whole chain', () => {
-  test.each(CASES)('$row, $title, $way', { timeout: 5 * BOUND_MS }, async ({ way, ...fault }) => {
+  test.each(CASES)('$row, $title, $way', { timeout: 5 * BOUND_MS + 600_000 }, async ({ way, ...fault }) => {
     const outcomes = await runProviderCase(fault, way, BOUND_MS)
     seen.push({ ...fault, way, outcomes })
     const failures = Object.entries(outcomes).flatMap(([work, { failure }]) => (failure ? `${work}: ${failure}` : []))

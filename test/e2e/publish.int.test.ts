@@ -69,7 +69,7 @@ describe.skipIf(withoutClickHouse || kafkaOrSkip().skip)('the public topics of a
     stages.push(run('api', shared))
     const [, port] = (await stages[2]?.untilPrinted(/"port":(\d+),"msg":"server listening/)) ?? []
     ask = asker(`http://127.0.0.1:${port}`, KEY)
-  }, 240_000)
+  })
 
   afterAll(async () => {
     await reader?.close()
@@ -77,7 +77,7 @@ describe.skipIf(withoutClickHouse || kafkaOrSkip().skip)('the public topics of a
     await database?.drop()
     await cluster?.stop()
     await rpc?.stop()
-  }, 120_000)
+  })
 
   const untilTip = (number: number) =>
     until(
@@ -96,7 +96,7 @@ describe.skipIf(withoutClickHouse || kafkaOrSkip().skip)('the public topics of a
       120_000,
     )
 
-  test('are what the API answers', { timeout: 400_000 }, async () => {
+  test('are what the API answers', async () => {
     await untilTip(START)
     let replaced = 0
     for (let fork = 1; fork <= FORKS; fork++) {

@@ -17,7 +17,7 @@ const NEW = mine(mine(BASE, PLANS.slice(8, 11), 'new'), PLANS.slice(16, 19), 'ne
 const kafka = inject('kafka')
 const brokers = kafka && 'brokers' in kafka ? kafka.brokers : []
 
-describe.skipIf(withoutClickHouse || brokers.length === 0)('over Kafka', { timeout: 180_000 }, () => {
+describe.skipIf(withoutClickHouse || brokers.length === 0)('over Kafka', () => {
   let database: TestDatabase
   beforeAll(async () => {
     database = await freshDatabase()

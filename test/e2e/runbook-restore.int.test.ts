@@ -66,7 +66,7 @@ describe.skipIf(!isEngineInstalled())('the runbook', () => {
   const tipOf = async (ask: Awaited<ReturnType<typeof start>>) =>
     (await ask<Health>('/v0/health')).networks[0]?.tip?.number ?? -1
 
-  test('saves and restores a network', { timeout: 240_000 }, async () => {
+  test('saves and restores a network', async () => {
     const environment = { ...real(), ...places('real') }
     const ask = await start(environment)
     await until(async () => ((await tipOf(ask)) === DAY.lastBlock ? true : undefined), 'all is stored')
@@ -97,7 +97,7 @@ describe.skipIf(!isEngineInstalled())('the runbook', () => {
     expect(bare.code).toBe(1)
   })
 
-  test('saves and restores a devnet, and never as a real network', { ...inSoak, timeout: 240_000 }, async () => {
+  test('saves and restores a devnet, and never as a real network', inSoak, async () => {
     const environment = places('devnet')
     const ask = await start(environment)
     const [backup = '', ...rest] = DEVNET

@@ -72,9 +72,7 @@ describe.skipIf(withoutClickHouse)('over two shards', () => {
     await removeFolder?.()
   })
 
-  test('a history of reorgs, restarts, backfills and a rebuild leaves the same rows', {
-    timeout: 240_000,
-  }, async () => {
+  test('a history of reorgs, restarts, backfills and a rebuild leaves the same rows', async () => {
     for (const store of [single, over]) await live(store)
     await expectSameRows()
     for await (const wrong of verify(over.owner, { network, signal: never })) expect.fail(JSON.stringify(wrong))
@@ -174,7 +172,7 @@ describe.skipIf(withoutClickHouse)('over two shards', () => {
     expect((await both.get(question)).body).toEqual(body)
   })
 
-  test('every question has the same answer', { ...inSoak, timeout: 240_000 }, async () => {
+  test('every question has the same answer', inSoak, async () => {
     for (const { owner } of [single, over]) await storeScenario(owner)
     await expectSameRows()
     // One asks the tables each time, one answers from memory where it can.

@@ -88,7 +88,7 @@ describe.skipIf(withoutClickHouse || process.env['CLICKHOUSE_URL'] !== undefined
     })
   }
 
-  test.for(COMMANDS)('%s', { timeout: 120_000 }, async (command, { skip }) => {
+  test.for(COMMANDS)('%s', async (command, { skip }) => {
     const reason = reasonOf(command, SKIPPED)
     if (reason !== undefined) return skip(reason)
     const { code, output } = await bash(asHere(command))
@@ -120,7 +120,7 @@ describe.skipIf(withoutClickHouse || process.env['CLICKHOUSE_URL'] !== undefined
     expect(new Set(pairs).size).toBe(1)
   })
 
-  test('the commands leave nothing that git would take or a check would read', { timeout: 240_000 }, async () => {
+  test('the commands leave nothing that git would take or a check would read', async () => {
     expect(await bash(`${RESTORE} && git status --porcelain`)).toEqual({ code: 0, output: '' })
     const biome = await bash('npx biome ci .')
     expect(biome.code, biome.output).toBe(0)

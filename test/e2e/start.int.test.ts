@@ -171,7 +171,7 @@ describe.skipIf(!isEngineInstalled())('npm start, with nothing configured', () =
   test('killed without warning, it leaves no child behind, and the next start answers', async () => {
     const children = descendantsOf(main.pid)
     await main.stop('SIGKILL')
-    await until(async () => (children.some(isAlive) ? undefined : true), 'its children are gone', 20_000)
+    await until(async () => (children.some(isAlive) ? undefined : true), 'its children are gone')
     await start()
     expect((await ask<Candles>('/v0/candles?symbol=WETH-USDC&interval=1m')).data).toHaveLength(5)
   })

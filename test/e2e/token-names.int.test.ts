@@ -50,7 +50,7 @@ describe.skipIf(withoutClickHouse)('a token that is renamed at its address', () 
     await mine()
     service = await serve()
     step = reread()
-  }, 120_000)
+  })
 
   afterAll(async () => {
     await service?.stop()

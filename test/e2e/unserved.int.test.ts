@@ -105,44 +105,47 @@ describe.skipIf(withoutClickHouse)('a network that no running process serves', (
     await drop()
   })
 
-  test('a job that waits for another one says so, is shown, and is taken back, as a job that is read is', {
-    ...inSoak,
-    timeout: 240_000,
-  }, async () => {
-    rpc.faults.maxLogs = 10
-    rpc.faults.delayMs = 300
-    const slow = begin('backfill', rangeOf('ethereum', DAY.firstBlock, DAY.firstBlock + 5_000))
-    await slow.untilPrinted(/ of 5,001 blocks/)
-    const waiting = begin('backfill', rangeOf('ethereum', LIVE_FROM - 200, LIVE_FROM - 1))
-    const [, second = '', first = ''] = await waiting.untilPrinted(
-      /Job (\d+) waits: job (\d+) of ethereum is done before it/,
-    )
-    const takeBack = (id: string) => `npm run backfill -- --network ethereum --cancel ${id}`
-    expect(waiting.output()).toContain(takeBack(second))
-    const { output } = await command('status', [])
-    expect(output).toMatch(
-      new RegExp(`${first} +ethereum +backfill +${DAY.firstBlock} to ${DAY.firstBlock + 5_000} +running +\\d+\\.\\d %`),
-    )
-    expect(output).toMatch(
-      new RegExp(`${second} +ethereum +backfill +${LIVE_FROM - 200} to ${LIVE_FROM - 1} +waiting +0.0 %`),
-    )
+  test(
+    'a job that waits for another one says so, is shown, and is taken back, as a job that is read is',
+    inSoak,
+    async () => {
+      rpc.faults.maxLogs = 10
+      rpc.faults.delayMs = 300
+      const slow = begin('backfill', rangeOf('ethereum', DAY.firstBlock, DAY.firstBlock + 5_000))
+      await slow.untilPrinted(/ of 5,001 blocks/)
+      const waiting = begin('backfill', rangeOf('ethereum', LIVE_FROM - 200, LIVE_FROM - 1))
+      const [, second = '', first = ''] = await waiting.untilPrinted(
+        /Job (\d+) waits: job (\d+) of ethereum is done before it/,
+      )
+      const takeBack = (id: string) => `npm run backfill -- --network ethereum --cancel ${id}`
+      expect(waiting.output()).toContain(takeBack(second))
+      const { output } = await command('status', [])
+      expect(output).toMatch(
+        new RegExp(
+          `${first} +ethereum +backfill +${DAY.firstBlock} to ${DAY.firstBlock + 5_000} +running +\\d+\\.\\d %`,
+        ),
+      )
+      expect(output).toMatch(
+        new RegExp(`${second} +ethereum +backfill +${LIVE_FROM - 200} to ${LIVE_FROM - 1} +waiting +0.0 %`),
+      )
 
-    for (const [id, job] of [
-      [second, waiting],
-      [first, slow],
-    ] as const) {
-      expect(await command('backfill', ['--network', 'ethereum', '--cancel', id])).toEqual({
-        code: 0,
-        output: `Job ${id} of ethereum is taken back. What it has read stays.\n`,
-      })
-      expect(await job.exited).toBe(1)
-      expect(job.output()).toContain('It was taken back.')
-    }
-    expect(await command('backfill', ['--network', 'ethereum', '--cancel', second])).toMatchObject({ code: 1 })
-    delete rpc.faults.maxLogs
-    delete rpc.faults.delayMs
-    // The process that read the first one takes the next.
-    expect(await command('backfill', rangeOf('ethereum', LIVE_FROM - 50, LIVE_FROM - 1))).toMatchObject({ code: 0 })
-    expect((await command('status', [])).output).toMatch(/ethereum +backfill +\d+ to \d+ +done/)
-  })
+      for (const [id, job] of [
+        [second, waiting],
+        [first, slow],
+      ] as const) {
+        expect(await command('backfill', ['--network', 'ethereum', '--cancel', id])).toEqual({
+          code: 0,
+          output: `Job ${id} of ethereum is taken back. What it has read stays.\n`,
+        })
+        expect(await job.exited).toBe(1)
+        expect(job.output()).toContain('It was taken back.')
+      }
+      expect(await command('backfill', ['--network', 'ethereum', '--cancel', second])).toMatchObject({ code: 1 })
+      delete rpc.faults.maxLogs
+      delete rpc.faults.delayMs
+      // The process that read the first one takes the next.
+      expect(await command('backfill', rangeOf('ethereum', LIVE_FROM - 50, LIVE_FROM - 1))).toMatchObject({ code: 0 })
+      expect((await command('status', [])).output).toMatch(/ethereum +backfill +\d+ to \d+ +done/)
+    },
+  )
 })

@@ -46,7 +46,7 @@ describe.skipIf(withoutClickHouse)('venues beside Uniswap', () => {
     network = { ...markets.network, venues: venues.venues }
     ;({ pipeline, database } = await open(network))
     service = await serviceOf(network, database)
-  }, 120_000)
+  })
 
   afterAll(async () => {
     await service?.stop()

@@ -31,7 +31,7 @@ describe.skipIf(withoutClickHouse)('npm run verify and npm run rebuild', () => {
     // An audit would mend what is spoilt before it gets there.
     await until(async () => ((await auditedTo()) === FINALIZED ? true : undefined), 'all is audited')
     clean = await stored()
-  }, 60_000)
+  })
 
   afterAll(async () => {
     await store?.close()
@@ -77,11 +77,11 @@ describe.skipIf(withoutClickHouse)('npm run verify and npm run rebuild', () => {
     }
   }
 
-  test('find nothing where nothing is wrong', { timeout: 60_000 }, async () => {
+  test('find nothing where nothing is wrong', async () => {
     expect(await command('verify', ...ETHEREUM)).toEqual({ code: 0, output: 'ethereum: everything agrees.\n' })
   })
 
-  test('find what is wrong, and mend it, beside npm start', { timeout: 120_000 }, async () => {
+  test('find what is wrong, and mend it, beside npm start', async () => {
     await spoil()
     const { code, output } = await command('verify', ...ETHEREUM)
     expect(code).toBe(1)
@@ -94,11 +94,11 @@ describe.skipIf(withoutClickHouse)('npm run verify and npm run rebuild', () => {
     expect(await stored()).toEqual(clean)
   })
 
-  test('a part of the time is looked at alone', { timeout: 60_000 }, async () => {
+  test('a part of the time is looked at alone', async () => {
     expect((await command('verify', ...ETHEREUM, '--to', '2024-01-04')).code).toBe(0)
   })
 
-  test('a rebuild of one resolution mends it alone', { timeout: 60_000 }, async () => {
+  test('a rebuild of one resolution mends it alone', async () => {
     await store.command({
       query: `INSERT INTO candles SELECT * REPLACE (low_ulps - 1000 AS low_ulps, version + 1 AS version)
               FROM candles FINAL WHERE resolution IN (60, 3600)`,
@@ -112,7 +112,7 @@ describe.skipIf(withoutClickHouse)('npm run verify and npm run rebuild', () => {
     expect(await stored()).toEqual(clean)
   })
 
-  test('alone, with the engine to themselves', { ...inSoak, timeout: 120_000 }, async () => {
+  test('alone, with the engine to themselves', inSoak, async () => {
     await spoil()
     await store.close()
     await main.stop()

@@ -40,7 +40,7 @@ describe('the site', inSoak, () => {
     if (/ENOTFOUND|ECONNREFUSED|ETIMEDOUT|EAI_AGAIN/.test(failed)) unavailable = 'no registry of npm'
     else if (failed !== '') throw new Error(failed)
     else server = await startFileServer(folder.path)
-  }, 300_000)
+  })
   afterAll(async () => {
     server?.close()
     await folder?.remove()

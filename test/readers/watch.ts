@@ -139,7 +139,7 @@ async function untilServed({ urls }: Service): Promise<void> {
     const { networks } = (await answer.json()) as { networks: { tip: unknown }[] }
     return networks[0]?.tip ? true : undefined
   }
-  for (const url of Object.values(urls)) await until(() => isServed(url), `${url} shows a tip`, 90_000)
+  for (const url of Object.values(urls)) await until(() => isServed(url), `${url} shows a tip`)
 }
 
 /** A busy machine takes long: it is waited for as long as the tip moves. */

@@ -9,7 +9,7 @@ import { simulate } from './simulate.ts'
 const SEEDS = [1, 2, 3, 4, 5, 6]
 
 describe('the end equals a clean run over the final chain, whatever comes between', () => {
-  test.each(drawn('faults', FAULTS, 8))('%s', { timeout: 60_000 }, async (fault) => {
+  test.each(drawn('faults', FAULTS, 8))('%s', async (fault) => {
     let times = 0
     for (const seed of SEEDS) times += (await judged({ seed, faults: [fault] })).happened.of(fault)
     expect(times).toBeGreaterThan(0)

@@ -16,7 +16,7 @@ describe('a listener and a ledger end where a clean run ends', () => {
   let [histories, traded] = [0, 0]
   afterAll(() => reportToSoak({ suite: 'simulation', histories }))
 
-  test.each(seedsToRun('simulation', sample('SEEDS', 30, 200)))('SEED=%i', { timeout: 60_000 }, async (seed) => {
+  test.each(seedsToRun('simulation', sample('SEEDS', 30, 200)))('SEED=%i', async (seed) => {
     const { happened, facts, clean } = await judged(planOf(seed, { isPlain: PLAIN.has(seed) }))
     histories++
     if (clean.ticks.length > 0) traded++

@@ -17,7 +17,7 @@ const SEEDS =
   given === undefined ? Array.from({ length: sample('LIVES', 3, 10) }, (_, index) => 1_001 + index) : [Number(given)]
 
 describe.skipIf(withoutClickHouse)('real tables after a simulated life', () => {
-  test.each(SEEDS)('are those of a clean run (SEED=%i)', { timeout: 120_000 }, async (seed) => {
+  test.each(SEEDS)('are those of a clean run (SEED=%i)', async (seed) => {
     const { taken, cleanTaken } = await judged(planOf(seed))
     const [lived, clean] = await Promise.all([freshDatabase(), freshDatabase()])
     try {

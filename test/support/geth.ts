@@ -16,7 +16,7 @@ import { freePorts } from './free-ports.ts'
 const run = promisify(execFile)
 
 export const GETH_VERSION = '1.17.10'
-const START_MS = 60_000
+const START_MS = 300_000
 const STOP_MS = 10_000
 const MAX_BATCH = 5
 

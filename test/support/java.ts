@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { inputOf } from './child-input.ts'
 
-const START_TIMEOUT_MS = 60_000
+const START_TIMEOUT_MS = 300_000
 /** Starts in a second rather than runs fast for hours. */
 const FAST_START = ['-Xmx512m', '-Xms256m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1']
 

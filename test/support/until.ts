@@ -1,5 +1,5 @@
 /** Resolves once `look` answers something else than undefined; throws after `timeoutMs`. */
-export async function until<T>(look: () => Promise<T | undefined>, what: string, timeoutMs = 60_000): Promise<T> {
+export async function until<T>(look: () => Promise<T | undefined>, what: string, timeoutMs = 240_000): Promise<T> {
   const giveUp = Date.now() + timeoutMs
   for (;;) {
     const seen = await look().catch((error: unknown) => {

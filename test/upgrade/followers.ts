@@ -50,7 +50,7 @@ export function startFollowers(key: string, followed: readonly Followed[], url: 
           })
           return true as const
         }
-        await until(isAnswered, `the stream ${path} is what is answered`, 30_000)
+        await until(isAnswered, `the stream ${path} is what is answered`)
       }
       return opened
     },

@@ -82,7 +82,7 @@ export function startLoad(key: string, paths: readonly string[], headNow: () => 
     async untilAtHead(url) {
       const from = performance.now()
       const isAtHead = async () => ((await tipAt(url, key)) === headNow() ? true : undefined)
-      await until(isAtHead, 'the answers know the head of the chain', 120_000)
+      await until(isAtHead, 'the answers know the head of the chain')
       return (performance.now() - from) / 1_000
     },
     async stop() {

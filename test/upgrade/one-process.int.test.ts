@@ -34,13 +34,12 @@ describe.skipIf(withoutClickHouse || inSoak.skip)('npm start', () => {
     await next?.remove()
   })
 
-  test.skipIf(!first)('is upgraded from the first version to this one, and back', { timeout: 600_000 }, () =>
+  test.skipIf(!first)('is upgraded from the first version to this one, and back', () =>
     upgrade('the first version to this one', { from: first?.root, to: undefined, isRebuilt: true }),
   )
 
-  test('is upgraded from this version to a later one, and back', { timeout: 600_000 }, () =>
-    upgrade('this version to a later one', { from: undefined, to: next?.root, isRebuilt: false }),
-  )
+  test('is upgraded from this version to a later one, and back', () =>
+    upgrade('this version to a later one', { from: undefined, to: next?.root, isRebuilt: false }))
 })
 
 async function upgrade(title: string, { from, to, isRebuilt }: Upgrade): Promise<void> {

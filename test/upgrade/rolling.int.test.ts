@@ -39,13 +39,12 @@ describe.skipIf(withoutClickHouse || withoutKafka || inSoak.skip)('processes ove
     await next?.remove()
   })
 
-  test.skipIf(!first)('are upgraded from the first version to this one, and back', { timeout: 600_000 }, () =>
+  test.skipIf(!first)('are upgraded from the first version to this one, and back', () =>
     upgrade('the first version to this one', { from: first?.root, to: undefined, isRebuilt: true }),
   )
 
-  test('are upgraded from this version to a later one, and back', { timeout: 600_000 }, () =>
-    upgrade('this version to a later one', { from: undefined, to: next?.root, isRebuilt: false }),
-  )
+  test('are upgraded from this version to a later one, and back', () =>
+    upgrade('this version to a later one', { from: undefined, to: next?.root, isRebuilt: false }))
 })
 
 async function upgrade(title: string, versions: Upgrade): Promise<void> {

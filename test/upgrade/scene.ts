@@ -83,7 +83,7 @@ export async function untilStored(client: ClickHouseClient, block: number): Prom
     const [row] = await answer.json<{ tip: string }>()
     return Number(row?.tip) === block ? true : undefined
   }
-  await until(look, `block ${block} is stored`, 120_000)
+  await until(look, `block ${block} is stored`)
 }
 
 export async function expectRows(url: string): Promise<void> {

@@ -58,7 +58,7 @@ async function untilWhole(ask: Ask): Promise<void> {
     const { networks } = await ask<{ networks: { tip: { number: number } | null }[] }>('/v0/health')
     return networks[0]?.tip?.number === DAY.lastBlock ? true : undefined
   }
-  await until(look, 'the whole chain is stored', 120_000)
+  await until(look, 'the whole chain is stored')
 }
 
 export async function saveJson(version: string, name: string, value: unknown): Promise<void> {

@@ -56,7 +56,7 @@ describe.skipIf(withoutClickHouse).each(versions)('version %s', (version) => {
     const api = await untilReady(main)
     const saved = await savedJson<Answers>(version, 'answers.json')
     // A later version may add fields to an answer. A topic may still be read.
-    await expect.poll(() => answersOf(api), { timeout: 60_000, interval: 1_000 }).toMatchObject(saved)
+    await expect.poll(() => answersOf(api), { interval: 1_000 }).toMatchObject(saved)
   }
 
   async function command(environment: Record<string, string>, script: Script, ...args: string[]): Promise<void> {
@@ -67,7 +67,7 @@ describe.skipIf(withoutClickHouse).each(versions)('version %s', (version) => {
   const expectVerified = (environment: Record<string, string>) =>
     command(environment, 'verify', '--network', 'ethereum')
 
-  test('a backup is restored, and answers the same', { timeout: 180_000 }, async () => {
+  test('a backup is restored, and answers the same', async () => {
     const environment = await settings()
     await unpackBackup(version, folder.path)
     await command(environment, 'restore', BACKUP_NAME)
@@ -78,7 +78,7 @@ describe.skipIf(withoutClickHouse).each(versions)('version %s', (version) => {
     await expectNewColumns(folder.path)
   })
 
-  test.skipIf(skip)('a topic is read, and answers the same', { timeout: 180_000 }, async () => {
+  test.skipIf(skip)('a topic is read, and answers the same', async () => {
     const prefix = `test-${randomUUID()}.`
     const records = await savedJson<TopicRecord[]>(version, 'topic.json')
     await produce(`${prefix}${TOPIC}`, records)
@@ -88,7 +88,7 @@ describe.skipIf(withoutClickHouse).each(versions)('version %s', (version) => {
     expect(await countOf(`${prefix}${TOPIC}`)).toBe(records.length)
   })
 
-  test('the API document holds for the service of today', { timeout: 120_000 }, async () => {
+  test('the API document holds for the service of today', async () => {
     main = run('start', await settings())
     const { url } = await untilReady(main)
     const answer = await fetch(`${url}/v0/openapi.json`)

@@ -24,9 +24,7 @@ describe.skipIf(withoutClickHouse)('candles', () => {
     expect(shown).toStrictEqual(foldedCandles(chain))
   }
 
-  test('candles are the fold of the chain’s ticks to the bit after every append: blocks or ranges, forks of any depth, other times', {
-    timeout: 120_000,
-  }, async () => {
+  test('candles are the fold of the chain’s ticks to the bit after every append: blocks or ranges, forks of any depth, other times', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(steps, { minLength: AT_ONCE, maxLength: AT_ONCE }), async (histories) => {
         await Promise.all(

@@ -19,7 +19,7 @@ describe.skipIf(withoutClickHouse)('the prices of a row', () => {
   })
   afterAll(() => database?.drop())
 
-  test('prices of any row are read back as they were written, bit for bit', { timeout: 180_000 }, async () => {
+  test('prices of any row are read back as they were written, bit for bit', async () => {
     let run = 0
     const ticks = fc.array(anyTick({ pool: POOL }), { minLength: TICKS_A_RUN, maxLength: TICKS_A_RUN, size: 'max' })
     await fc.assert(

@@ -30,7 +30,7 @@ describe.skipIf(withoutClickHouse)('a ledger that is ten times as long', () => {
   beforeAll(async () => {
     database = await freshDatabase()
     for (const { network, blocks } of HISTORIES) await storeBlocks(network, FIRST, blocks)
-  }, 60_000)
+  })
   afterAll(() => database?.drop())
 
   async function storeBlocks(network: NetworkName, first: number, count: number, version = 1, isDeleted = 0) {
@@ -120,7 +120,7 @@ describe.skipIf(withoutClickHouse)('ten times as many ticks', () => {
           FROM numbers(${ticks})`,
       })
     }
-  }, 60_000)
+  })
   afterAll(() => database?.drop())
 
   test('the search for stored ticks of stated blocks reads no more rows', async () => {

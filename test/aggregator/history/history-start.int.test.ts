@@ -14,7 +14,7 @@ const TICKS = SHORT.reduce((sum, { ticks }) => sum + ticks.length, 0)
 /** Rows of a stated history, copied over so many days. */
 const COPIES = { short: 100, long: 1_000 }
 
-describe.skipIf(withoutClickHouse)('beside history that jobs have stored', { timeout: 120_000 }, () => {
+describe.skipIf(withoutClickHouse)('beside history that jobs have stored', () => {
   let database: TestDatabase
   beforeAll(async () => {
     database = await freshDatabase()

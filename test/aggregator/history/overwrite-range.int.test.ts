@@ -163,9 +163,7 @@ describe.skipIf(withoutClickHouse)('history of a job where nothing was written',
     { weight: 1, arbitrary: restart },
   )
 
-  test('piece by piece, in any order, before, behind and beside a stream in the same hours and days, is what a listener would have stored', {
-    timeout: 600_000,
-  }, async () => {
+  test('piece by piece, in any order, before, behind and beside a stream in the same hours and days, is what a listener would have stored', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(blockPlan({ full: true }), { minLength: 28, maxLength: 28 }),

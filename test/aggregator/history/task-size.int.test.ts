@@ -10,7 +10,7 @@ import { intercepted, tableOf } from '../statements.ts'
 const SHAPE: Shape = { network: 'ethereum', swapsPerBlock: 100, pools: 10, firstTime: 1_700_000_000 }
 const BLOCKS = 120
 
-describe.skipIf(withoutClickHouse)('ticks of a job', { timeout: 120_000 }, () => {
+describe.skipIf(withoutClickHouse)('ticks of a job', () => {
   let database: TestDatabase
 
   beforeAll(async () => {

@@ -49,7 +49,7 @@ function restatements(network: NetworkName): RangeOverwrite[] {
 const historyOf = (messages: readonly RangeOverwrite[]) =>
   arrayLog([...messages] as unknown as Message[]) as unknown as TickLog<RangeOverwrite>
 
-describe.skipIf(withoutClickHouse)('a rewind below finality', { timeout: 240_000 }, () => {
+describe.skipIf(withoutClickHouse)('a rewind below finality', () => {
   let database: TestDatabase
   let client: ClickHouseClient
   let networks = 0

@@ -156,7 +156,7 @@ describe.skipIf(withoutClickHouse)('a process that dies again and again', () => 
   const lives = fc.array(fc.nat(45), { minLength: 1, maxLength: 4 })
   const history = fc.record({ steps, lives, log: fc.constantFrom(...LOGS) })
 
-  test('leaves the rows of a clean run, whatever it was told between', { timeout: 120_000 }, async () => {
+  test('leaves the rows of a clean run, whatever it was told between', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(history, { minLength: 4, maxLength: 4 }), async (histories) => {
         await Promise.all(histories.map(({ steps, lives, log }) => live(networkOf(`${++networks}`), steps, lives, log)))

@@ -54,7 +54,7 @@ async function differencesOf(database: TestDatabase, network: NetworkName): Prom
   return found
 }
 
-describe.skipIf(withoutClickHouse)('so many pools', { timeout: 300_000 }, () => {
+describe.skipIf(withoutClickHouse)('so many pools', () => {
   let database: TestDatabase
   beforeAll(async () => {
     database = await freshDatabase()

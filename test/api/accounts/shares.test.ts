@@ -203,7 +203,7 @@ describe('processes that share the credits of a minute', () => {
   test.each([
     ['while the store is slow', 400, 0, 0],
     ['while writes fail, reads stall and processes are killed', 15_000, 0.05, 0.002],
-  ])('never may spend more than the limit together, %s', { timeout: 300_000 }, (_, rareMs, failures, kills) => {
+  ])('never may spend more than the limit together, %s', (_, rareMs, failures, kills) => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 100 }), fc.nat(), (limit, seed) => {
         const random = randomOf(seed)

@@ -60,7 +60,7 @@ describe.skipIf(withoutClickHouse)('whatever is asked', () => {
     )
   }
 
-  test(`${BATCHES * BATCH} requests have an answer that the document allows`, { timeout: 300_000 }, async () => {
+  test(`${BATCHES * BATCH} requests have an answer that the document allows`, async () => {
     const questions = oddQuestions({
       key: service.key,
       named: [

@@ -56,9 +56,7 @@ describe.skipIf(withoutClickHouse)('a Python client', () => {
     if (folder) await rm(folder, { recursive: true, force: true })
   })
 
-  test('is generated without a warning, and has a type for each error', { ...inSoak, timeout: 300_000 }, async ({
-    skip,
-  }) => {
+  test('is generated without a warning, and has a type for each error', inSoak, async ({ skip }) => {
     const venv = await openVenv([GENERATOR])
     if ('unavailable' in venv) return skip(venv.unavailable)
     const { bin } = venv

@@ -54,7 +54,7 @@ test(`${ROUNDS} restarts keep the chain`, { timeout: ROUNDS * ROUND_MS }, async 
     const now = await chainOf(rpc)
     expect(now.slice(0, chain.length)).toEqual(chain)
     const length = now.length
-    await expect.poll(async () => (await chainOf(rpc)).length, { timeout: 10_000 }).toBeGreaterThan(length)
+    await expect.poll(async () => (await chainOf(rpc)).length).toBeGreaterThan(length)
     chain = await chainOf(rpc)
     await stop(devnet)
   }

@@ -72,7 +72,7 @@ const refusal = (opening: Promise<unknown>) =>
     (error: Error) => error.message,
   )
 
-describe.skipIf(kafkaOrSkip().skip)('a broker with TLS and SASL', { timeout: 120_000 }, () => {
+describe.skipIf(kafkaOrSkip().skip)('a broker with TLS and SASL', () => {
   let cluster: SecureCluster
   let base: Environment
   beforeAll(async () => {
@@ -83,7 +83,7 @@ describe.skipIf(kafkaOrSkip().skip)('a broker with TLS and SASL', { timeout: 120
       KAFKA_SASL_USERNAME: USER,
       KAFKA_SASL_PASSWORD: PASSWORD,
     }
-  }, 120_000)
+  })
   afterAll(() => cluster?.stop())
 
   test.each(['plain', 'scram-sha-256', 'scram-sha-512'])(
@@ -174,7 +174,7 @@ describe.skipIf(kafkaOrSkip().skip)('a broker with TLS and SASL', { timeout: 120
   })
 })
 
-describe.skipIf(kafkaOrSkip().skip)('a broker with access control', { timeout: 120_000 }, () => {
+describe.skipIf(kafkaOrSkip().skip)('a broker with access control', () => {
   let cluster: SecureCluster
   let base: Environment
   beforeAll(async () => {
@@ -186,7 +186,7 @@ describe.skipIf(kafkaOrSkip().skip)('a broker with access control', { timeout: 1
       KAFKA_SASL_USERNAME: USER,
       KAFKA_SASL_PASSWORD: PASSWORD,
     }
-  }, 120_000)
+  })
   afterAll(() => cluster?.stop())
 
   async function asOperator<T>(work: (admin: Admin) => Promise<T>): Promise<T> {

@@ -39,7 +39,7 @@ describe.skipIf(!isEngineInstalled())('the package', () => {
     await writeFile(join(folder.path, 'package.json'), '{ "private": true }')
     const install = ['install', '--prefer-offline', '--no-audit', '--no-fund', `./${packed.filename}`]
     await run('npm', install, { cwd: folder.path })
-  }, 300_000)
+  })
 
   afterAll(async () => {
     await main?.stop()
@@ -58,7 +58,7 @@ describe.skipIf(!isEngineInstalled())('the package', () => {
     expect(tools.filter((name) => existsSync(join(folder.path, 'node_modules', name)))).toEqual([])
   })
 
-  test('has every command under one name, each with its help', { ...inSoak, timeout: 120_000 }, async () => {
+  test('has every command under one name, each with its help', inSoak, async () => {
     const names = [...(await call('--help')).matchAll(/^ {2}(\w+) {2,}/gm)].map(([, name = '']) => name)
     const programs = (await readdir(join(ROOT, 'infra/bin'), { recursive: true }))
       .filter((file) => file.endsWith('.ts'))
@@ -74,7 +74,7 @@ describe.skipIf(!isEngineInstalled())('the package', () => {
     await expect(call('backfil')).rejects.toThrow(/There is no command backfil\.\n\nUsage: candlepool/)
   })
 
-  test('runs the main job, and commands beside it', { timeout: 180_000 }, async () => {
+  test('runs the main job, and commands beside it', async () => {
     await expect(call('status')).rejects.toThrow('Nothing is stored yet: run `npx candlepool start` first')
     const [, command = ''] = /^ExecStart=(.*)$/m.exec(await readFile(UNIT, 'utf8')) ?? []
     const [env, node, ...args] = command.replace('%i', 'start').split(' ')

@@ -67,9 +67,9 @@ describe.skipIf(withoutClickHouse)('several API processes behind one port', () =
   test('all of them answer, count on one account, and are counted in one /metrics', async () => {
     const spent = await askOften(60)
     const answering = () => [...new Set(logged('request-answered', 'pid'))].sort()
-    await expect.poll(answering, { timeout: 10_000 }).toEqual(listening().sort())
+    await expect.poll(answering).toEqual(listening().sort())
     const used = async () => Usage.parse(await asker(url, key)('/v0/usage')).credits.month.used
-    await expect.poll(used, { timeout: 10_000 }).toBe(spent)
+    await expect.poll(used).toBe(spent)
     const { samples } = await scrape(adminPort)
     const answered = { route: '/v0/candles', status: '200' }
     expect(sum(samples, 'candlepool_http_request_seconds_count', answered)).toBe(60)

@@ -25,7 +25,7 @@ test.each(['infra/bin/candlepool.ts --help', 'infra/package/licenses.ts'])(
   },
 )
 
-test('a service continues', { timeout: 60_000 }, async () => {
+test('a service continues', async () => {
   const service = `
     import { setTimeout as sleep } from 'node:timers/promises'
     import { runProcess } from './infra/process/run.ts'

@@ -12,7 +12,6 @@ const PROGRAMS = Object.entries(scripts).flatMap(([name, command]) => {
   const [, file] = /^node --import tsx (\S+)$/.exec(command) ?? []
   return file === undefined ? [] : [[name, file] as const]
 })
-const TIMEOUT = { timeout: 120_000 }
 
 function call(file: string, ...args: string[]) {
   // Nothing is read before the arguments, a bad environment neither.
@@ -35,7 +34,6 @@ test('there are such commands', () => {
 
 test.each(drawn('commands with --help', PROGRAMS, 8))(
   'npm run %s -- --help shows usage and an example, and is no failure',
-  TIMEOUT,
   (name, file) => {
     const { status, stdout, stderr } = call(file, '--help')
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
@@ -48,7 +46,6 @@ test.each(drawn('commands with --help', PROGRAMS, 8))(
 const OWN_ARGUMENTS = PROGRAMS.filter(([name]) => name !== 'test:containers')
 test.each(drawn('commands', OWN_ARGUMENTS, 7))(
   'npm run %s refuses an option that it does not have, by its name',
-  TIMEOUT,
   (name, file) => {
     const args = name === 'keys' ? ['create', '--plan', 'free'] : []
     const { status, stdout, stderr } = call(file, ...args, '--no-such-option')

@@ -30,7 +30,7 @@ describe.skipIf(withoutClickHouse || process.env['CLICKHOUSE_URL'] !== undefined
     })
     let printed = ''
     for (const stream of [npm.stdout, npm.stderr]) stream.on('data', (text) => (printed += text))
-    const url = await until(async () => /API {3}(\S+)\/v0\n/.exec(printed)?.[1], 'it is ready', 120_000)
+    const url = await until(async () => /API {3}(\S+)\/v0\n/.exec(printed)?.[1], 'it is ready')
     const ended = once(npm, 'exit')
     npm.kill('SIGTERM')
     await ended

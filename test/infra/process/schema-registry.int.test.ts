@@ -30,7 +30,7 @@ describe('the registry of schemas', () => {
   let registry: RunningRegistry | undefined
   beforeAll(async () => {
     registry = await startSchemaRegistry()
-  }, 240_000)
+  })
   afterAll(() => registry?.stop())
 
   async function latestOf(subject: string): Promise<{ schema: string; schemaType: string; version: number }> {

@@ -72,14 +72,14 @@ async function startNode({
 }
 
 const call = { method: 'eth_chainId' } as never
-function askHttp(url: string, access: Partial<RpcAccess> = {}, timeoutMs = 5_000): Promise<unknown> {
+function askHttp(url: string, access: Partial<RpcAccess> = {}, timeoutMs = 60_000): Promise<unknown> {
   return openHttp({ url, name: 'here', timeoutMs, access: { headers: [], proxies: undefined, ...access } }).request(
     call,
   )
 }
 async function askSocket(url: string, access: Partial<RpcAccess> = {}): Promise<unknown> {
   const done = new AbortController()
-  const address = { url, name: 'here', timeoutMs: 5_000, access: { headers: [], proxies: undefined, ...access } }
+  const address = { url, name: 'here', timeoutMs: 60_000, access: { headers: [], proxies: undefined, ...access } }
   try {
     return await openSocket(address, done.signal).client.request(call)
   } finally {
@@ -182,7 +182,7 @@ describe('a certificate of an own authority', () => {
     const { openHttp } = await import('./infra/rpc/http-rpc.ts')
     const { openSocket } = await import('./infra/rpc/socket.ts')
     const access = { headers: [], proxies: undefined }
-    const address = { name: 'here', timeoutMs: 5000, access }
+    const address = { name: 'here', timeoutMs: 60_000, access }
     const clients = [openHttp({ ...address, url: 'https://${url}' }), openSocket({ ...address, url: 'wss://${url}' }, new AbortController().signal).client]
     const ask = (client) => client.request({ method: 'eth_chainId' }).catch((error) => error.cause?.message ?? error.message)
     console.log(JSON.stringify(await Promise.all(clients.map(ask))))
@@ -203,7 +203,7 @@ describe('a certificate of an own authority', () => {
     expect(accepted).toEqual(['0x1', '0x1'])
     expect(refused).toEqual([expect.stringMatching(/certificate/), expect.stringMatching(/certificate/)])
     expect(refused.join()).not.toContain('k3y')
-  }, 180_000)
+  })
 })
 
 test('an IPv6 address is read over HTTP and WebSocket', async () => {

@@ -8,6 +8,7 @@ import { openHttp } from '../../../infra/rpc/http-rpc.ts'
 import { RequestBudget, type RequestCount } from '../../../ingest/rpc/endpoints/request-budget.ts'
 import { classify } from '../../../ingest/rpc/rpc-error.ts'
 import { type Call, serveTexts } from '../../support/json-rpc.ts'
+import { until } from '../../support/until.ts'
 
 type Reply = (body: Call | Call[], response: ServerResponse) => unknown
 
@@ -36,7 +37,7 @@ beforeEach(() => {
 })
 afterAll(stop)
 
-const open = (timeoutMs = 5_000) => openHttp({ url, name: 'here', timeoutMs: timeoutMs, access: DIRECT })
+const open = (timeoutMs = 60_000) => openHttp({ url, name: 'here', timeoutMs: timeoutMs, access: DIRECT })
 /** Answers equal to the requests prove that none was taken for another one. */
 const ask = (client: ReturnType<typeof open>, count: number, method = 'eth_call'): Promise<unknown[]> =>
   Promise.all(Array.from({ length: count }, (_, index) => client.request({ method, params: [index] } as never)))
@@ -288,6 +289,7 @@ test('single calls are bounded: 16 at once', async () => {
   await ask(client, 2)
   mostUnderWay = 0
   reply = async (body) => {
+    await until(async () => mostUnderWay >= 16 || undefined, '16 are under way')
     await sleep(5)
     return answer(body as Call)
   }

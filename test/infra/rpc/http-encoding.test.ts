@@ -95,14 +95,14 @@ describe('an accepted answer', () => {
 
   test('an answer of HTTP/1.0, which ends with the connection, is read', async () => {
     const url = await serveBytes((socket) => socket.end(`HTTP/1.0 200 OK\r\nServer: old\r\n\r\n${JSON_TEXT}`))
-    const post = postTo({ url, name: 'here', timeoutMs: 5_000, access: DIRECT })
+    const post = postTo({ url, name: 'here', timeoutMs: 60_000, access: DIRECT })
     expect([await post({}), await post({})]).toEqual([ANSWER, ANSWER])
   })
 
   test('an answer of HTTP/1.0 on a kept connection is read', async () => {
     const head = `HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: ${JSON_TEXT.length}`
     const url = await serveBytes((socket) => socket.write(`${head}\r\n\r\n${JSON_TEXT}`))
-    const post = postTo({ url, name: 'here', timeoutMs: 5_000, access: DIRECT })
+    const post = postTo({ url, name: 'here', timeoutMs: 60_000, access: DIRECT })
     expect([await post({}), await post({})]).toEqual([ANSWER, ANSWER])
   })
 
@@ -110,7 +110,7 @@ describe('an accepted answer', () => {
     const chunk = `${JSON_TEXT.length.toString(16)};name=value\r\n${JSON_TEXT}\r\n`
     const head = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Checksum'
     const url = await serveBytes((socket) => socket.write(`${head}\r\n\r\n${chunk}0\r\nX-Checksum: 1\r\n\r\n`))
-    const post = postTo({ url, name: 'here', timeoutMs: 5_000, access: DIRECT })
+    const post = postTo({ url, name: 'here', timeoutMs: 60_000, access: DIRECT })
     expect([await post({}), await post({})]).toEqual([ANSWER, ANSWER])
   })
 })
@@ -151,7 +151,7 @@ describe('a refused answer', () => {
       if (count === 1) socket.end(`${head(JSON_TEXT.length + 9)}${JSON_TEXT}`)
       else socket.write(`${head(JSON_TEXT.length)}${JSON_TEXT}`)
     })
-    const post = postTo({ url, name: 'here', timeoutMs: 5_000, access: DIRECT })
+    const post = postTo({ url, name: 'here', timeoutMs: 60_000, access: DIRECT })
     expect(await failure(post({}))).toBeInstanceOf(HttpRequestError)
     expect(await post({})).toEqual(ANSWER)
   })
@@ -163,14 +163,14 @@ describe('a refused answer', () => {
       const isLonger = count === 1
       socket.write(`${head(JSON_TEXT.length - (isLonger ? 9 : 0))}${JSON_TEXT}${isLonger ? late : ''}`)
     })
-    const post = postTo({ url, name: 'here', timeoutMs: 5_000, access: DIRECT })
+    const post = postTo({ url, name: 'here', timeoutMs: 60_000, access: DIRECT })
     expect(await failure(post({}))).toBeInstanceOf(HttpRequestError)
     expect(await post({})).toEqual(ANSWER)
   })
 
   test('an answer whose head is 10 MB is refused', async () => {
     const url = await serveBytes((socket) => socket.write(`HTTP/1.1 200 OK\r\nX-Long: ${'a'.repeat(10_000_000)}`))
-    expect(await failure(postTo({ url, name: 'here', timeoutMs: 5_000, access: DIRECT })({}))).toMatchObject({
+    expect(await failure(postTo({ url, name: 'here', timeoutMs: 60_000, access: DIRECT })({}))).toMatchObject({
       details: expect.stringContaining('Header'),
     })
   })

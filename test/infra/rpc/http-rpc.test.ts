@@ -20,7 +20,7 @@ beforeEach(() => {
 afterAll(stop)
 
 test('each range of one turn has a batch of its own, with what was asked for beside it', async () => {
-  const client = openHttp({ url, name: 'here', timeoutMs: 5_000, access: DIRECT })
+  const client = openHttp({ url, name: 'here', timeoutMs: 60_000, access: DIRECT })
   const ranges = [1, 2, 3].map((from) => [getLogs(client, { topics: [] }, { from, to: from }), getHeader(client, from)])
   await Promise.all(ranges.flat())
   const pair = ['eth_getLogs', 'eth_getBlockByNumber']
@@ -28,7 +28,7 @@ test('each range of one turn has a batch of its own, with what was asked for bes
 })
 
 test('logs of single blocks share one batch', async () => {
-  const client = openHttp({ url, name: 'here', timeoutMs: 5_000, access: DIRECT })
+  const client = openHttp({ url, name: 'here', timeoutMs: 60_000, access: DIRECT })
   const hashes = ['0x01', '0x02', '0x03'] as const
   await Promise.all(hashes.map((blockHash) => getLogs(client, { topics: [] }, { blockHash })))
   expect(seen).toEqual([['eth_getLogs', 'eth_getLogs', 'eth_getLogs']])

@@ -62,7 +62,7 @@ function connect() {
     network: NETWORKS.ethereum,
     report: (fact) => facts.push(fact),
     signal: stopping.signal,
-    timeoutMs: 5_000,
+    timeoutMs: 60_000,
     retryPolicy: FAST_RETRIES,
   })
 }

@@ -1,6 +1,6 @@
 /** A listener over one endpoint with a limit or an oddity of real providers: it says what it says over a good one. */
 import { type Hex, numberToHex } from 'viem'
-import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { V4_TOPICS } from '../../../ingest/decode/decode-v4.ts'
 import { NETWORKS } from '../../../ingest/model/networks.ts'
 import { type Outcome, refusal } from '../../support/json-rpc.ts'
@@ -9,8 +9,6 @@ import type { RpcServer } from '../../support/rpc-server.ts'
 import { drawn } from '../../support/sample.ts'
 import { until } from '../../support/until.ts'
 import { cleanContent, contentOf, FINALIZED, FROM, hostOf, type Listening, listenTo, startNode } from '../over-nodes.ts'
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
 const recorded = recordedDay()
 let node: RpcServer
@@ -240,14 +238,10 @@ describe('a filter takes few addresses', () => {
     ['exceed max addresses or topics per search position', 1_000, 10_000],
     ['exceed max addresses: 30', 30, 100],
     ['Invalid params', 100, 300],
-  ])(
-    '%s',
-    async (message, max, count) => {
-      refuseLogs(({ address = [] }) => (address.length > max ? refusal(-32602, message) : undefined))
-      await expectClean({ pools: new Set([...made(count), DAY_POOL]) })
-    },
-    120_000,
-  )
+  ])('%s', async (message, max, count) => {
+    refuseLogs(({ address = [] }) => (address.length > max ? refusal(-32602, message) : undefined))
+    await expectClean({ pools: new Set([...made(count), DAY_POOL]) })
+  })
 })
 
 test('POOLS leaves other pools of PoolManager unresolved', async () => {

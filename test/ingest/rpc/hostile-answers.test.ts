@@ -56,7 +56,7 @@ test.each<[string, (response: ServerResponse, other: string) => unknown]>([
     'a redirect with a user',
     (response, other) => response.writeHead(307, { location: other.replace('//', '//default:x@') }).end(),
   ],
-])('%s', { timeout: 60_000 }, async (_, answer) => {
+])('%s', async (_, answer) => {
   const seen: string[] = []
   const other = await serve((request, response) => {
     seen.push(request.url ?? '')

@@ -13,7 +13,7 @@ describe('endpoints of which one is honest', () => {
   let [histories, told] = [0, 0]
   afterAll(() => reportToSoak({ suite: 'lies', histories, lies: told }))
 
-  test.each(seedsToRun('lies', sample('SEEDS', 10, 200)))('SEED=%i', { timeout: 60_000 }, async (seed) => {
+  test.each(seedsToRun('lies', sample('SEEDS', 10, 200)))('SEED=%i', async (seed) => {
     const outcome = await judgedAmongLiars(liePlanOf(seed))
     histories++
     told += outcome.told.reduce((sum, times) => sum + times, 0)

@@ -506,7 +506,7 @@ describe.skipIf(withoutClickHouse)('an audit', () => {
         return { error: { code: 4444, message: 'pruned history unavailable' } }
       }
     }
-    await finish(listening.audit(undefined, undefined, 0, 60_000))
+    await finish(listening.audit(undefined, undefined, 0, 3_600_000))
     expect(await record(0)).toMatchObject({ next: FINALIZED + 1 })
     expect(await record(later.id)).toMatchObject({ next: FIRST + 200 })
     expect((await record(earlier.id))?.next ?? earlier.from).toBe(earlier.from)

@@ -45,7 +45,6 @@ describe.skipIf(withoutClickHouse)('publications', () => {
 
   test.each(Array.from({ length: SEEDS }, (_, index) => FIRST_SEED + index))(
     'publications folded by their version are the rows of the tables, SEED=%i',
-    { timeout: 120_000 },
     async (seed) => {
       const random = randomOf(seed)
       const folded = foldTopics(async () => {

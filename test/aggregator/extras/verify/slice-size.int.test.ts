@@ -22,7 +22,7 @@ describe.skipIf(withoutClickHouse || inSoak.skip)('of a store that is ten times 
   beforeAll(async () => {
     database = await freshDatabase()
     for (const store of [SMALL, LARGE]) await storeTicks(store)
-  }, 240_000)
+  })
   afterAll(() => database?.drop())
 
   /** One of two ticks is of one pool, and a tenth of all falls into one hour; the others are of pools of thirty ticks each. */

@@ -30,7 +30,7 @@ describe.skipIf(withoutClickHouse)('a verification beside its writer', () => {
         histories.slice(first, first + AT_ONCE).map((history, index) => play(history, `races ${first + index}`)),
       )
     }
-  }, 240_000)
+  })
 
   /** After each stretch a job takes away some of the final ticks, gives them back, and rebuilds, while slices are verified. The first stretch is final. */
   async function play(history: readonly Step[], name: string): Promise<void> {

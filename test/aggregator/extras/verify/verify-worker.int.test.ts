@@ -107,9 +107,7 @@ describe.skipIf(withoutClickHouse)('the permanent verification', () => {
     const repaired = await passes(aggregator, before + 2)
     expect(repaired?.mismatches).toBe(0)
     // Saved after it is reported.
-    await expect
-      .poll(async () => (await readVerification(database.client, network))?.newest, { timeout: 10_000 })
-      .toBe('')
+    await expect.poll(async () => (await readVerification(database.client, network))?.newest).toBe('')
   })
 
   /** As `npm run rebuild` reads it. */

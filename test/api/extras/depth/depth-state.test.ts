@@ -54,4 +54,4 @@ test('is not waited for where blocks of the pool are missing', async () => {
 
 test('is refused for the moment where the tip does not follow', async () => {
   await expect(readDepthState(place({ tips: [9], swaps: [10] }))).rejects.toMatchObject({ code: 'store_unavailable' })
-}, 10_000)
+})

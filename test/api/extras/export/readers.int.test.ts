@@ -118,9 +118,7 @@ describe.skipIf(withoutClickHouse)('an export that is read back', () => {
   const EQUAL = { pandas: 'equal', polars: 'equal', duckdb: 'equal' }
   const ALL_EQUAL = Object.fromEntries(FORMATS.map((format) => [format, EQUAL]))
 
-  test('a recorded day has the numbers of the API in every format', { ...inSoak, timeout: 300_000 }, async ({
-    skip,
-  }) => {
+  test('a recorded day has the numbers of the API in every format', inSoak, async ({ skip }) => {
     const venv = await openVenv(PACKAGES)
     if ('unavailable' in venv) return skip(venv.unavailable)
     onTestFinished(venv.remove)

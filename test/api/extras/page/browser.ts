@@ -41,6 +41,9 @@ export function launch(): Promise<Browser> {
   return chromium.launch({ executablePath: chromiumPath, args: ['--no-sandbox'] })
 }
 
+/** A busy machine may be slow: this ends what hangs. */
+const WAIT_MS = 240_000
+
 export type Screen = {
   width?: number
   height?: number
@@ -56,6 +59,7 @@ export async function openTab(
 ): Promise<Watched> {
   const viewport = { width, height }
   const context = await browser.newContext({ viewport, colorScheme: dark ? 'dark' : 'light', timezoneId: timezone })
+  context.setDefaultTimeout(WAIT_MS)
   const page = await context.newPage()
   const requests: Request[] = []
   const complaints: string[] = []

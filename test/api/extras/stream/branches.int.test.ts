@@ -85,14 +85,14 @@ describe.skipIf(withoutClickHouse)('a stream', () => {
   }
 
   const untilAtTip = ({ tips }: FoldedStream) =>
-    expect.poll(() => tips.get('ethereum')?.['hash'], { timeout: 10_000 }).toBe(chain.at(-1)?.hash)
+    expect.poll(() => tips.get('ethereum')?.['hash']).toBe(chain.at(-1)?.hash)
 
   async function expectAnswer(folded: FoldedStream, path = TICKS): Promise<void> {
     await untilAtTip(folded)
     const { body } = await service.get(path)
     const { data } = body as { data: Record<string, unknown>[] }
     const from = formatTime(path === TICKS ? now - 3_600 : now - LIMIT)
-    await expect.poll(() => folded.rowsOf(POOL.id, from), { timeout: 3_000 }).toEqual(data)
+    await expect.poll(() => folded.rowsOf(POOL.id, from)).toEqual(data)
     expect(folded.breaks).toBe(0)
   }
 

@@ -123,7 +123,6 @@ function queryOf(random: Random): Query {
 describe.skipIf(withoutClickHouse)('readers of streams', () => {
   test.each(Array.from({ length: LIVES }, (_, index) => FIRST_SEED + index))(
     'know the answer after any life, SEED=%i',
-    { timeout: 120_000 },
     async (seed) => {
       const random = randomOf(seed)
       const { client, drop } = await freshDatabase()
@@ -221,7 +220,7 @@ describe.skipIf(withoutClickHouse)('readers of streams', () => {
           })
           return true as const
         }
-        await until(isTrue, 'the reader knows the answer', 20_000)
+        await until(isTrue, 'the reader knows the answer')
         expect(reader.folded.breaks).toBe(0)
       }
     },

@@ -93,7 +93,7 @@ describe.skipIf(withoutClickHouse)('a stream', () => {
   }
 
   const atTip = ({ folded }: Reader) =>
-    expect.poll(() => folded.tips.get('ethereum')?.['hash'], { timeout: 10_000 }).toBe(chain.at(-1)?.hash)
+    expect.poll(() => folded.tips.get('ethereum')?.['hash']).toBe(chain.at(-1)?.hash)
 
   async function expectAnswer(reader: Reader, path: string, limit: number, pool = POOL.id): Promise<void> {
     const { body, status } = await service.get(path)
@@ -274,7 +274,7 @@ describe.skipIf(withoutClickHouse)('a stream', () => {
       vi.advanceTimersByTime(5_000)
       return reader.events.at(-1)?.event
     }
-    await expect.poll(isEnded, { timeout: 10_000 }).toBe('error')
+    await expect.poll(isEnded).toBe('error')
     expect(reader.events.at(-1)?.data).toMatchObject({ code: 'unauthorized', status: 401 })
     await reader.ended
   })
@@ -291,7 +291,7 @@ describe.skipIf(withoutClickHouse)('a stream', () => {
       vi.advanceTimersByTime(60_000)
       return opened.map(({ events }) => events.at(-1)?.data['code'])
     }
-    await expect.poll(ended, { timeout: 10_000 }).toContain('minute_credits_exceeded')
+    await expect.poll(ended).toContain('minute_credits_exceeded')
   })
 
   test('a client that hangs up at any moment leaves nothing open', async () => {
@@ -305,7 +305,7 @@ describe.skipIf(withoutClickHouse)('a stream', () => {
       await sleep(wait / 2)
       socket.destroy()
     }
-    await expect.poll(open, { timeout: 10_000 }).toBe(before)
+    await expect.poll(open).toBe(before)
     const used = async () =>
       ((await service.get('/v0/usage')).body as { credits: { month: { used: number } } }).credits.month.used
     // Those that were asked for before the client hung up are charged.
@@ -314,7 +314,7 @@ describe.skipIf(withoutClickHouse)('a stream', () => {
       await sleep(1_000)
       return (await used()) === spent
     }
-    await expect.poll(isQuiet, { timeout: 20_000 }).toBe(true)
+    await expect.poll(isQuiet).toBe(true)
     const spent = await used()
     vi.advanceTimersByTime(120_000)
     await sleep(200)

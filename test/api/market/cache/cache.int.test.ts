@@ -111,7 +111,7 @@ describe.skipIf(withoutClickHouse)('the cache', () => {
         },
         append: () => aggregator.append(asBlocks(network, [next])),
         async untilSeen() {
-          await expect.poll(() => tipSeen(holding), { timeout: 10_000 }).toBe(next.number)
+          await expect.poll(() => tipSeen(holding)).toBe(next.number)
         },
         /** Cached answers equal those from the tables. */
         async expectTrue(question: string) {
@@ -179,7 +179,7 @@ describe.skipIf(withoutClickHouse)('the cache', () => {
     const others = held(client, /INSERT INTO (changes|pool_balance)/, 'sent')
     const clock = () => new Date((second.timestamp + 5) * 1_000)
     const options = { client, networks: [NETWORK], clock }
-    const told = await startService({ ...options, freshMs: 60_000 })
+    const told = await startService({ ...options, freshMs: 3_600_000 })
     const bare = await startService({ ...options, key: told.key })
     const aggregator = await startAggregator(others.client, { network, onWritten: told.look })
     onTestFinished(async () => {
@@ -270,7 +270,7 @@ describe.skipIf(withoutClickHouse)('the cache', () => {
     const question = '/v0/pools?symbol=TT-USD'
     const before = rows(await holding.get(question))
     await history.append([asRestatement(network, stated, { job: 1 })])
-    await expect.poll(async () => rows(await holding.get(question)), { timeout: 10_000 }).not.toEqual(before)
+    await expect.poll(async () => rows(await holding.get(question))).not.toEqual(before)
     expect(rows(await holding.get(question))).toEqual(rows(await bare.get(question)))
     await holding.stop()
     await bare.stop()
@@ -278,10 +278,7 @@ describe.skipIf(withoutClickHouse)('the cache', () => {
     await history.close()
   })
 
-  test('the tables are rarely asked for their state while notifications of flushes arrive', {
-    ...withExtras,
-    timeout: 180_000,
-  }, async () => {
+  test('the tables are rarely asked for their state while notifications of flushes arrive', withExtras, async () => {
     const network = 'base'
     const own = await freshDatabase()
     onTestFinished(own.drop)
@@ -301,7 +298,7 @@ describe.skipIf(withoutClickHouse)('the cache', () => {
     const chain = mine([], plans)
     const clock = () => new Date((chain.at(-1)?.timestamp ?? 0) * 1_000)
     const options = { networks: [{ ...NETWORK, name: network }], clock } as const
-    const told = await startService({ ...options, client, freshMs: 60_000 })
+    const told = await startService({ ...options, client, freshMs: 3_600_000 })
     const bare = await startService({ ...options, client: own.client, key: told.key })
     const writing = held(own.client, /INSERT INTO candles/, 'sent')
     const aggregator = await startAggregator(writing.client, { network, onWritten: told.look })
@@ -313,7 +310,7 @@ describe.skipIf(withoutClickHouse)('the cache', () => {
     async function add(block: Chain[number]): Promise<void> {
       await aggregator.append(asBlocks(network, [block]))
       const isSame = async () => expect(rows(await told.get(question))).toEqual(rows(await bare.get(question)))
-      await until(() => isSame().then(() => true), 'the answers are the same', 20_000)
+      await until(() => isSame().then(() => true), 'the answers are the same')
     }
     for (const [index, block] of chain.slice(1).entries()) {
       // The first one finds all that was there before.
@@ -328,7 +325,7 @@ describe.skipIf(withoutClickHouse)('the cache', () => {
       await written
       const before = counts
       const counted = async () => (await told.get(question)) && counts
-      await expect.poll(counted, { timeout: 10_000 }).toBeGreaterThan(before + 1)
+      await expect.poll(counted).toBeGreaterThan(before + 1)
     }
     // Some come by the clock, in five seconds one; without flushes there would be one for each block and more.
     expect(looks - Math.ceil((performance.now() - began) / 5_000)).toBeLessThan(4)
@@ -362,12 +359,12 @@ describe.skipIf(withoutClickHouse)('the cache', () => {
     })
     const clock = () => new Date((chain.at(-1)?.timestamp ?? 0) * 1_000)
     const options = { networks: [{ ...NETWORK, name: network }], clock } as const
-    const told = await startService({ ...options, client, freshMs: 60_000 })
+    const told = await startService({ ...options, client, freshMs: 3_600_000 })
     const bare = await startService({ ...options, client: own.client })
     const aggregator = await startAggregator(own.client, { network, onWritten: told.look })
     const isTold = async (question: string) =>
       expect(rows(await told.get(question))).toEqual(rows(await bare.get(question)))
-    const untilTold = (question: string) => until(() => isTold(question).then(() => true), 'it is told', 10_000)
+    const untilTold = (question: string) => until(() => isTold(question).then(() => true), 'it is told')
     await aggregator.append([asRange(network, chain.slice(0, 1))])
     for (const [index, block] of chain.slice(1, 3).entries()) {
       await aggregator.append(asBlocks(network, [block]))
@@ -377,7 +374,7 @@ describe.skipIf(withoutClickHouse)('the cache', () => {
     await sleep(2_100)
     const before = rows(await bare.get(one))
     await aggregator.append(asBlocks(network, chain.slice(3, 4)))
-    await expect.poll(async () => rows(await bare.get(one)), { timeout: 10_000 }).not.toEqual(before)
+    await expect.poll(async () => rows(await bare.get(one))).not.toEqual(before)
     await told.get(other)
     await aggregator.append(asBlocks(network, chain.slice(4)))
     await untilTold(other)
@@ -388,7 +385,7 @@ describe.skipIf(withoutClickHouse)('the cache', () => {
   })
 
   test('cached answers are those of the tables, under writes, forks, restarts, repairs and rebuilds', {
-    timeout: 60_000 + STEPS * 120_000,
+    timeout: STEPS * 600_000,
   }, async () => {
     const random = randomOf(SEED)
     let chain: Chain = mine([], fullBlocks(FINAL, SEED))

@@ -81,7 +81,7 @@ describe.skipIf(withoutClickHouse)('a price in memory', () => {
     expect(await price()).toBe(before)
     held = undefined
     release()
-    await expect.poll(tip, { timeout: 10_000 }).toBe(later.at(-1)?.number)
+    await expect.poll(tip).toBe(later.at(-1)?.number)
     expect(await price()).toBe(String(later.at(-1)?.ticks.at(-1)?.sqrtPriceX96))
   })
 })

@@ -82,7 +82,7 @@ describe.skipIf(withoutClickHouse)('a rollback under way', () => {
     const appended = running.append(asBlocks('ethereum', grown(kept, [3], 'another').slice(-1)))
     await held
     const { tip } = storedChain(database.client, 'ethereum')
-    await expect.poll(async () => (await tip())?.number, { timeout: 10_000 }).toBe(kept.at(-1)?.number)
+    await expect.poll(async () => (await tip())?.number).toBe(kept.at(-1)?.number)
     for (let polls = 0; polls < 10; polls++) {
       expect(await askAll()).toEqual(before)
       await new Promise((resolve) => setTimeout(resolve, 120))
@@ -91,69 +91,70 @@ describe.skipIf(withoutClickHouse)('a rollback under way', () => {
     expect(JSON.stringify(body)).toContain(chain.at(-1)?.hash)
     writing.open()
     await appended
-    await expect.poll(askAll, { timeout: 5_000 }).not.toEqual(before)
+    await expect.poll(askAll).not.toEqual(before)
     const another = await startService({ client: database.client, networks: [NETWORK], clock: () => new Date() })
     const asStored = await Promise.all(
       questions.map(async (one) => ((await another.get(one)).body as { data: unknown[] }).data),
     )
     await another.stop()
-    await expect.poll(askAll, { timeout: 5_000 }).toEqual(asStored)
+    await expect.poll(askAll).toEqual(asStored)
   })
 
-  test('the first block of the new branch is not shown before the cache has what the rollback took back', {
-    ...withExtras,
-    timeout: 180_000,
-  }, async () => {
-    const network = 'ethereum'
-    const own = await freshDatabase()
-    const reading = held(own.client, READ_CHANGES, 'answered')
-    const [one, other] = POOLS.map(({ id }) => id)
-    const block = (pool: PoolId | undefined, seed: number): BlockPlan => {
-      const [plan] = fullBlocks(1, seed)
-      if (!plan || !pool) throw new Error('There are three pools.')
-      return { ...plan, pools: [...POOLS], secondsLater: 5, ticks: plan.ticks.map((tick) => ({ ...tick, pool })) }
-    }
-    const plansOf = (branch: string, ...pools: (PoolId | undefined)[]) =>
-      withOwnTransactions(
-        pools.map((pool, index) => block(pool, branch.length + index)),
-        branch,
+  test(
+    'the first block of the new branch is not shown before the cache has what the rollback took back',
+    withExtras,
+    async () => {
+      const network = 'ethereum'
+      const own = await freshDatabase()
+      const reading = held(own.client, READ_CHANGES, 'answered')
+      const [one, other] = POOLS.map(({ id }) => id)
+      const block = (pool: PoolId | undefined, seed: number): BlockPlan => {
+        const [plan] = fullBlocks(1, seed)
+        if (!plan || !pool) throw new Error('There are three pools.')
+        return { ...plan, pools: [...POOLS], secondsLater: 5, ticks: plan.ticks.map((tick) => ({ ...tick, pool })) }
+      }
+      const plansOf = (branch: string, ...pools: (PoolId | undefined)[]) =>
+        withOwnTransactions(
+          pools.map((pool, index) => block(pool, branch.length + index)),
+          branch,
+        )
+      const abandoned = mine([], plansOf('first', one, other, one, other))
+      const branch = mine(abandoned.slice(0, 2), plansOf('another', one, one, one), 'another')
+      const options = { networks: [NETWORK], clock: () => new Date(time(branch.at(-1))) }
+      // States are shown from memory for so long, and thus while the poll is late.
+      const told = await startService({ ...options, client: reading.client, freshMs: 3_600_000 })
+      const bare = await startService({ ...options, client: own.client, key: told.key })
+      const aggregator = await startAggregator(own.client, { network, onWritten: told.look })
+      onTestFinished(async () => {
+        reading.release()
+        await aggregator.stop()
+        for (const service of [told, bare]) await service.stop()
+        await own.drop()
+      })
+      const questions = [one, other].flatMap((pool) =>
+        ['1s', '1m'].map((interval) => `/v0/candles?pool=${pool}&interval=${interval}&fill=none&limit=100`),
       )
-    const abandoned = mine([], plansOf('first', one, other, one, other))
-    const branch = mine(abandoned.slice(0, 2), plansOf('another', one, one, one), 'another')
-    const options = { networks: [NETWORK], clock: () => new Date(time(branch.at(-1))) }
-    // States are shown from memory for so long, and thus while the poll is late.
-    const told = await startService({ ...options, client: reading.client, freshMs: 60_000 })
-    const bare = await startService({ ...options, client: own.client, key: told.key })
-    const aggregator = await startAggregator(own.client, { network, onWritten: told.look })
-    onTestFinished(async () => {
+      const seen = async (from: Service) => ({
+        tip: ((await from.get('/v0/health')).body as { networks: { tip?: { hash: string } }[] }).networks[0]?.tip?.hash,
+        rows: await Promise.all(questions.map(async (each) => ((await from.get(each)).body as { data: unknown }).data)),
+      })
+      await aggregator.append(asBlocks(network, abandoned))
+      await expect.poll(() => seen(told)).toEqual(await seen(bare))
+      const before = await seen(told)
+      // Without it, a service that is not asked for two seconds takes no notification, and a slow append lasts longer.
+      const stream = await openStream(told, `/v0/candles?pool=${one}&interval=1m`)
+      onTestFinished(() => stream.close())
+      await sleep(2_100)
+      const late = reading.hold()
+      await aggregator.append(asBlocks(network, branch.slice(2)))
+      await late
+      // The rollback has been announced, and so has the block on top of it; what the rollback changed is still being read.
+      expect(await seen(told)).toEqual(before)
       reading.release()
-      await aggregator.stop()
-      for (const service of [told, bare]) await service.stop()
-      await own.drop()
-    })
-    const questions = [one, other].flatMap((pool) =>
-      ['1s', '1m'].map((interval) => `/v0/candles?pool=${pool}&interval=${interval}&fill=none&limit=100`),
-    )
-    const seen = async (from: Service) => ({
-      tip: ((await from.get('/v0/health')).body as { networks: { tip?: { hash: string } }[] }).networks[0]?.tip?.hash,
-      rows: await Promise.all(questions.map(async (each) => ((await from.get(each)).body as { data: unknown }).data)),
-    })
-    await aggregator.append(asBlocks(network, abandoned))
-    await expect.poll(() => seen(told), { timeout: 20_000 }).toEqual(await seen(bare))
-    const before = await seen(told)
-    // Without it, a service that is not asked for two seconds takes no notification, and a slow append lasts longer.
-    const stream = await openStream(told, `/v0/candles?pool=${one}&interval=1m`)
-    onTestFinished(() => stream.close())
-    await sleep(2_100)
-    const late = reading.hold()
-    await aggregator.append(asBlocks(network, branch.slice(2)))
-    await late
-    // The rollback has been announced, and so has the block on top of it; what the rollback changed is still being read.
-    expect(await seen(told)).toEqual(before)
-    reading.release()
-    await expect.poll(() => seen(told), { timeout: 20_000 }).toEqual(await seen(bare))
-    expect((await seen(told)).tip).toBe(branch.at(-1)?.hash)
-  })
+      await expect.poll(() => seen(told)).toEqual(await seen(bare))
+      expect((await seen(told)).tip).toBe(branch.at(-1)?.hash)
+    },
+  )
 
   test('a poll that fails once it has seen the end does not keep the branch before it', async () => {
     let failures = 1
@@ -172,7 +173,7 @@ describe.skipIf(withoutClickHouse)('a rollback under way', () => {
     expect(await tipOf()).toBe(chain.at(-1)?.number)
     const forked = grown(chain.slice(0, -3), [3], 'another')
     await running.append(asBlocks('ethereum', forked.slice(-1)))
-    await expect.poll(tipOf, { timeout: 10_000 }).toBe(forked.at(-1)?.number)
+    await expect.poll(tipOf).toBe(forked.at(-1)?.number)
     expect(failures).toBeLessThan(1)
     await other.stop()
   })
@@ -200,7 +201,7 @@ describe.skipIf(withoutClickHouse)('a rollback under way', () => {
       }
       expect(await tipOf()).toBe(chain.at(-1)?.hash)
       isArmed = true
-      await expect.poll(tipOf, { timeout: 10_000 }).toBe(branches.at(-1)?.at(-1)?.hash)
+      await expect.poll(tipOf).toBe(branches.at(-1)?.at(-1)?.hash)
       expect(forks).toEqual([])
     },
   )
@@ -219,7 +220,7 @@ describe.skipIf(withoutClickHouse)('a rollback under way', () => {
     // It has nothing in memory from before.
     const another = await startService({ client: database.client, networks: [NETWORK], clock: () => new Date() })
     expect(await priceNow(another)).toBe(before)
-    await expect.poll(() => priceNow(service), { timeout: 5_000 }).toBe(before)
+    await expect.poll(() => priceNow(service)).toBe(before)
     writing.open()
     await appended
     await another.stop()

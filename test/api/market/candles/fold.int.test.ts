@@ -60,9 +60,7 @@ describe.skipIf(withoutClickHouse)('candles and ticks', () => {
     await database?.drop()
   })
 
-  test('/candles for every legal interval equals the fold of /ticks, and so does its flow', {
-    timeout: 400_000,
-  }, async () => {
+  test('/candles for every legal interval equals the fold of /ticks, and so does its flow', async () => {
     const everything = new Map<string, Awaited<ReturnType<typeof allTicks>>>()
     for (const { query } of QUESTIONS)
       for (const price of ['execution', 'spot', 'usd'])

@@ -68,7 +68,7 @@ describe.skipIf(!isEngineInstalled())('startEngine', () => {
     // No waiting here: a process that is started again at once has to cope with the engine that is still ending.
     const next = await start()
     expect(next.pid).not.toBe(pid)
-    await vi.waitFor(() => expect(isRunning(pid)).toBe(false), 4_000)
+    await vi.waitFor(() => expect(isRunning(pid)).toBe(false), 60_000)
   })
 
   it('is waited for where it still answers after its owner was killed', async () => {

@@ -398,12 +398,12 @@ describe.skipIf(!isEngineInstalled())('SQL_PORT', () => {
       const [row] = await ask<{ count: string; threads: string }>(store.owner, query)
       return Number(row?.count)
     }
-    await expect.poll(running, { timeout: 20_000 }).toBe(2)
+    await expect.poll(running).toBe(2)
     // Inserts and answers are unlimited meanwhile.
     expect(await ask(store.reader, 'SELECT count() AS count FROM ticks')).toEqual([{ count: '0' }])
     expect(await running()).toBe(2)
     for (const asked of four) asked.destroy()
-    await expect.poll(running, { timeout: 20_000 }).toBe(0)
+    await expect.poll(running).toBe(0)
     expect(await send({ body: 'SELECT 1' })).toBe('200 1')
   })
 
@@ -423,10 +423,10 @@ describe.skipIf(!isEngineInstalled())('SQL_PORT', () => {
       const body = 'SELECT count() FROM numbers(20000000000) WHERE sipHash64(number) = 1'
       const asked = request(options).on('error', () => undefined)
       asked.end(body)
-      await expect.poll(lowest, { timeout: 20_000 }).toBeGreaterThan(0)
+      await expect.poll(lowest).toBeGreaterThan(0)
       expect(await lowest()).toBeLessThanOrEqual(2)
       asked.destroy()
-      await expect.poll(lowest, { timeout: 20_000 }).toBe(0)
+      await expect.poll(lowest).toBe(0)
     },
   )
 

@@ -5,7 +5,7 @@ import { uniswapBytecode } from '../../../../infra/devnet/contracts/contracts.ts
 
 test('the committed bytecode is what the sources compile to', async () => {
   expect(readBytecode()).toEqual(await compileContracts())
-}, 60_000)
+})
 
 test('the v3 pool is the one that every official factory deploys', () => {
   // Uniswap's POOL_INIT_CODE_HASH, from which pool addresses on mainnet are computed.

@@ -191,10 +191,10 @@ test('new heads come over the WebSocket', async () => {
     await anvil.mine()
     return heads.length
   }
-  await expect.poll(mineAndCount, { timeout: 5_000 }).toBeGreaterThan(0)
+  await expect.poll(mineAndCount).toBeGreaterThan(0)
   const [block] = await anvil.mine()
   // viem asks for each block that it hears of: two that come close together may be answered the other way round.
-  await expect.poll(() => heads, { timeout: 5_000 }).toContain(block.hash)
+  await expect.poll(() => heads).toContain(block.hash)
   unwatch()
   const socket = await client.transport.getRpcClient()
   socket.close()

@@ -59,7 +59,7 @@ describe.skipIf(skip || inSoak.skip)('three brokers', () => {
   let cluster: SecureCluster
   beforeAll(async () => {
     cluster = await startSecureCluster({ size: 3 })
-  }, 120_000)
+  })
   afterAll(() => cluster?.stop())
 
   async function open(prefix: string, stored: Stored, name: string): Promise<Member> {
@@ -74,9 +74,7 @@ describe.skipIf(skip || inSoak.skip)('three brokers', () => {
     return new Member(log, name, stored)
   }
 
-  test('rolling restart: each message is stored once, in order, whichever member reads', {
-    timeout: 120_000,
-  }, async () => {
+  test('rolling restart: each message is stored once, in order, whichever member reads', async () => {
     const prefix = 'rolling.'
     const stored: Stored = []
     const writer = await open(prefix, [], 'writer')
@@ -91,37 +89,35 @@ describe.skipIf(skip || inSoak.skip)('three brokers', () => {
       }
     })()
     const reader = () => stored.at(-1)?.by
-    await expect.poll(reader, { timeout: 30_000 }).toBeDefined()
+    await expect.poll(reader).toBeDefined()
     for (const round of [1, 2, 3]) {
       const reading = members.find(({ name }) => name === reader())
       const replacement = await open(prefix, stored, `new-${round}`)
       replacement.start()
       members = [...members.filter((member) => member !== reading), replacement]
       await reading?.leave()
-      await expect.poll(reader, { timeout: 30_000 }).not.toBe(reading?.name)
+      await expect.poll(reader).not.toBe(reading?.name)
     }
     isAppending = false
     await appending
-    await expect.poll(() => stored.length, { timeout: 30_000 }).toBeGreaterThanOrEqual(number)
+    await expect.poll(() => stored.length).toBeGreaterThanOrEqual(number)
     for (const member of [...members, writer]) await member.leave()
     expect(messagesOf(stored.map(({ entry }) => entry))).toStrictEqual(blockMessages(1, number))
     expect(new Set(stored.map(({ by }) => by)).size).toBe(4)
   })
 
-  test('broker lost: the leader of the topic is killed, and appends and reads continue without it', {
-    timeout: 120_000,
-  }, async () => {
+  test('broker lost: the leader of the topic is killed, and appends and reads continue without it', async () => {
     const stored: Stored = []
     const { member, leader } = await openAwayFromController(stored)
     member.start()
     await member.log.append(blockMessages(1, 5))
-    await expect.poll(() => stored.length, { timeout: 30_000 }).toBe(5)
+    await expect.poll(() => stored.length).toBe(5)
     await cluster.nodes[leader - 1]?.kill()
     await member.log.append(blockMessages(6, 10))
-    await expect.poll(() => stored.length, { timeout: 60_000 }).toBe(10)
+    await expect.poll(() => stored.length).toBe(10)
     await cluster.nodes[leader - 1]?.restart()
     await member.log.append(blockMessages(11, 12))
-    await expect.poll(() => stored.length, { timeout: 60_000 }).toBe(12)
+    await expect.poll(() => stored.length).toBe(12)
     await member.leave()
     expect(messagesOf(stored.map(({ entry }) => entry))).toStrictEqual(blockMessages(1, 12))
   })

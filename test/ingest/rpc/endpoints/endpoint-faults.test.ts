@@ -120,7 +120,7 @@ describe('a rate limit', () => {
     expect(first.refused).toBeGreaterThan(0)
     expect(first.refused).toBeLessThan(calls / 2)
     expect(factsOf('range-split')).toEqual([])
-  }, 20_000)
+  })
 
   test('the rate limit of one endpoint does not slow the other one down', async () => {
     first.faults.limit = { perSecond: 10, headers: { 'retry-after': '60' } }

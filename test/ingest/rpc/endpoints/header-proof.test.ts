@@ -29,7 +29,7 @@ async function nodeOf(block: object): Promise<string> {
 async function headOf(block: object, headerProof?: 'off') {
   const { endpoints } = connectChain([await nodeOf(block)], {
     ...(headerProof && { headerProof }),
-    signal: AbortSignal.timeout(5_000),
+    signal: AbortSignal.timeout(600_000),
   })
   return endpoints.run(getHead)
 }
