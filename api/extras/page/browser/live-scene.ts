@@ -231,7 +231,9 @@ class LiveScene implements Live {
     const newest = this.#data.ticks.at(-1)
     const from = newest && new Date(Date.parse(newest.timestamp) - TICK_OVERLAP_MS).toISOString()
     const { body } = await this.#options.ask('ticks', tickQuery(this.#scene, from), signal)
-    if (!hasNewest(this.#data.ticks, body.data)) return body.credits_used + (await this.#compare(signal))
+    // A pool that trades a lot fills each answer with later trades.
+    const isFull = body.data.length >= PAGE
+    if (!isFull && !hasNewest(this.#data.ticks, body.data)) return body.credits_used + (await this.#compare(signal))
     const next = joinedTicks(this.#data.ticks, body.data, from)
     this.#candlesStale = next.length !== this.#data.ticks.length || next.at(-1)?.id !== newest?.id
     this.#change({ ticks: next })

@@ -1,4 +1,6 @@
 /** The page while something is amiss: what it shows is of one scene and of one chain, whatever comes in between. */
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../../support/clickhouse.ts'
@@ -122,6 +124,46 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     expect(await page.locator('[aria-busy="true"]').count()).toBe(0)
   })
 
+  /** Prices of trades and candles, in one go, for what is shown may change between two. */
+  const dollarsOn = (page: Page) =>
+    page
+      .locator('#ticks td:nth-child(3), #candle-rows td:nth-child(5)')
+      .evaluateAll((cells) => cells.map(({ textContent }) => Number(textContent?.replace(',', ''))))
+  /** What is shown of both chains at once, until nothing is left of the old one. */
+  async function mixtures(page: Page): Promise<readonly string[]> {
+    const seen: string[] = []
+    await until(async () => {
+      const prices = await dollarsOn(page)
+      const [old, fresh] = [prices.filter((it) => it < 3_000), prices.filter((it) => it > 3_000)]
+      if (old.length > 0 && fresh.length > 0) seen.push(`${old.length} of the old chain beside ${fresh.length}`)
+      return fresh.length > 0 && old.length === 0 ? true : undefined
+    }, 'nothing of the old chain is left')
+    return seen
+  }
+
+  test('shows one chain alone where the first trades of its stream are of another one', async () => {
+    const other = await store(5, 3_500)
+    const { service: own } = await store(5, 2_000)
+    const tab = await openTab(browser, { clock })
+    tabs.push(tab)
+    const { page } = tab
+    const moved = new AbortController()
+    await page.route('**/v0/{candles,ticks}*', async (route) => {
+      const request = route.request()
+      const isStream = request.headers()['accept'] === 'text/event-stream'
+      if (isStream && !moved.signal.aborted) await once(moved.signal, 'abort')
+      if (!moved.signal.aborted) return route.continue()
+      if (!isStream || !request.url().includes('/v0/ticks')) await sleep(4_000)
+      await route.continue({ url: request.url().replace(own.url, other.service.url) })
+    })
+    await page.goto(`${own.url}/#code=${own.code()}`)
+    await isLive(page)
+    await page.locator('#rows summary').click()
+    expect((await dollarsOn(page)).every((it) => it < 3_000)).toBe(true)
+    moved.abort()
+    expect(await mixtures(page)).toEqual([])
+  })
+
   const STORES = drawn<[string, number]>(
     'stores',
     [
@@ -135,27 +177,15 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     const { service: own } = await store(5, 2_000)
     const { page } = await openLive({}, own)
     await page.locator('#rows summary').click()
-    // In one go, for what is shown may change between two.
-    const dollars = () =>
-      page
-        .locator('#ticks td:nth-child(3), #candle-rows td:nth-child(5)')
-        .evaluateAll((cells) => cells.map(({ textContent }) => Number(textContent?.replace(',', ''))))
-    expect((await dollars()).every((it) => it < 3_000)).toBe(true)
+    expect((await dollarsOn(page)).every((it) => it < 3_000)).toBe(true)
     await page.route('**/v0/**', (route) =>
       route.continue({ url: route.request().url().replace(own.url, other.service.url) }),
     )
     // Its streams end.
     await own.stop()
-    const seen: string[] = []
-    await until(async () => {
-      const prices = await dollars()
-      const [old, fresh] = [prices.filter((it) => it < 3_000), prices.filter((it) => it > 3_000)]
-      if (old.length > 0 && fresh.length > 0) seen.push(`${old.length} of the old chain beside ${fresh.length}`)
-      return fresh.length > 0 && old.length === 0 ? true : undefined
-    }, 'nothing of the old chain is left')
-    expect(seen).toEqual([])
+    expect(await mixtures(page)).toEqual([])
     await page.waitForTimeout(3_000)
-    expect((await dollars()).filter((it) => it < 3_000)).toEqual([])
+    expect((await dollarsOn(page)).filter((it) => it < 3_000)).toEqual([])
     await inEveryAppearance(page, `other-chain-${hours}`)
   })
 

@@ -17,10 +17,10 @@ export function joinedTicks(loaded: readonly TickRow[], page: readonly TickRow[]
   return [...loaded.filter(({ timestamp }) => Date.parse(timestamp) < start), ...page].slice(-MAX_TICKS)
 }
 
-/** Whether an answer that starts before the newest loaded trade contains it: otherwise it was undone, or the chain is another one. */
+/** Whether an answer contains the newest loaded trade: otherwise it was undone, the chain is another one, or later trades fill the answer. */
 export function hasNewest(loaded: readonly TickRow[], page: readonly TickRow[]): boolean {
   const newest = loaded.at(-1)
-  if (newest === undefined || page.length >= MAX_TICKS) return true
+  if (newest === undefined) return true
   return page.some(
     ({ id, timestamp, price }) => id === newest.id && timestamp === newest.timestamp && price === newest.price,
   )
