@@ -108,9 +108,13 @@ function untilClosed(
     sockets.add(socket)
     socket.once('close', () => sockets.delete(socket))
   })
+  let unused = new Set<Socket>()
   /** Node does not count a connection as idle before its first request; clients open some ahead. */
   const closeUnused = () => {
-    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
+    const before = unused
+    unused = new Set([...sockets].filter(({ bytesRead }) => bytesRead === 0))
+    // The request on a connection that has just been accepted may be there, and not be read yet.
+    for (const socket of unused) if (before.has(socket)) socket.destroy()
   }
   const closeUnasked = () => {
     const asked = new Set([...underWay].filter((response) => !response.writableEnded).map(({ socket }) => socket))
@@ -135,11 +139,11 @@ function untilClosed(
       await acceptWaiting(server, turnOfAcceptor)
       const idle = setInterval(() => server.closeIdleConnections(), 50)
       // The first request of a client that has just connected may be on its way.
-      const unused = setInterval(closeUnused, UNUSED_MS)
+      const unusedTimer = setInterval(closeUnused, UNUSED_MS)
       server.close(() => {
         timers.forEach(clearTimeout)
         clearInterval(idle)
-        clearInterval(unused)
+        clearInterval(unusedTimer)
         resolve()
       })
       server.closeIdleConnections()
