@@ -92,7 +92,8 @@ describe.skipIf(withoutClickHouse)('several processes of the API', () => {
         const answers = Array.from({ length: 40 }, () => fetch(`${url}${question}`, { headers: { 'X-API-KEY': key } }))
         for (const answer of await Promise.all(answers)) {
           if (answer.status === 200) served += ((await answer.json()) as { credits_used: number }).credits_used
-          else if (answer.status === 429) refused += 1
+          // The counts of the others may take too long to read.
+          else if ([429, 503].includes(answer.status)) refused += 1
           else throw new Error(`${answer.status} ${await answer.text()}`)
         }
       }
