@@ -56,7 +56,8 @@ function messageOf({ number, hash, parentHash, timestamp }: Block): BlockMessage
 
 const iso = (second: number) => new Date(second * 1_000).toISOString().replace('.000Z', 'Z')
 const [from, to] = [ROOT.timestamp, Math.max(...TOLD.map(({ timestamp }) => timestamp)) + 1]
-const TICKS: Question = { kind: 'ticks', pool: POOL, from, to }
+const TICKS = { kind: 'ticks', pool: POOL, from, to } as const satisfies Question
+const CANDLES = { kind: 'candles', pool: POOL, interval: 1, from, to, fill: 'previous' } as const satisfies Question
 
 /** The answer of a service whose ledger ends with `tip`. */
 function answerAt(tip: Block | undefined, asked: number, reader = 'one'): Answer {
@@ -126,6 +127,31 @@ describe('the judge of readers', () => {
     expect(verdictOn(ahead, behind('another'))).toEqual([])
   })
 
+  test('holds the rows of a stream to the tip that it names, however late it is told, and the tip to the one before it', () => {
+    const late = servedAt(TRUNK[9]?.hash ?? '') + 500
+    const told = (rows: number, tip: number, at = late): Answer => {
+      return { ...answerAt(TRUNK[rows], at), answered: at, tip: TRUNK[tip]?.hash ?? '0x' }
+    }
+    expect(verdictOn(told(5, 5), told(8, 8, late + 1))).toEqual([])
+    expect(verdictOn(told(6, 5))).toEqual([])
+    expect(verdictOn(told(4, 5))).toEqual(['stale'])
+    expect(verdictOn(told(5, 5), told(4, 4, late + 1))).toEqual(['back'])
+    expect(verdictOn({ ...told(5, 5), tip: '0x77' })).toEqual(['back'])
+  })
+
+  test.each([TICKS, CANDLES, { ...CANDLES, fill: 'none' } as const])(
+    'knows the newest rows of a stream of %o as the end of all rows',
+    (question) => {
+      const part = question.kind
+      const tip = TRUNK[9] as Block
+      const all = expectedPart({ ...question, to: tip.timestamp + 1 }, part, tip, HISTORY) as unknown[]
+      for (const newest of [1, 4, all.length, 1_000]) {
+        const stream = { ...question, from: question.from - 86_400, to: Number.POSITIVE_INFINITY, newest }
+        expect(expectedPart(stream, part, tip, HISTORY)).toEqual(all.slice(-newest))
+      }
+    },
+  )
+
   test('accepts a flush and a rollback that were under way, by their rows, and counts them', () => {
     const judged = (...answers: Answer[]) => judge(HISTORY, { answers, tips: TIPS, servedAt })
     const forked = servedAt(STAYS[0]?.hash ?? '') - 400
@@ -146,7 +172,7 @@ describe('the judge of readers', () => {
   })
 
   test('accepts rows that a rollback has taken back, up to the tip of before the flush that it follows', () => {
-    const question: Question = { kind: 'candles', pool: POOL, interval: 1, from, to, fill: 'previous' }
+    const question = CANDLES
     const [kept, tip] = [TRUNK[6], TRUNK[8]] as [Block, Block]
     const rows = expectedPart(question, 'candles', tip, HISTORY) as FoldCandle[]
     const isKept = ({ time }: FoldCandle) => Date.parse(time) / 1_000 <= kept.timestamp

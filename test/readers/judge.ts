@@ -1,6 +1,6 @@
 /**
  * Whether answers are those of a ledger that only moves forward through its history. Each answer has to be exact for one state that the ledger
- * was in between a second before the request was sent and the moment at which its answer was there; and no
+ * was in between a second before the request was sent and the moment at which its answer was there, or since the tip that it names; and no
  * reader is shown an older state of a subject than before.
  */
 import { isDeepStrictEqual } from 'node:util'
@@ -19,6 +19,8 @@ export type Answer = {
   asked: number
   answered: number
   body: unknown
+  /** The block up to which everything is told, as a stream says. */
+  tip?: Hash
 }
 
 /** The tip as the table of the ledger has it. */
@@ -56,10 +58,24 @@ export function judge(
   const violations: Violation[] = []
   const ordered = [...answers].sort((one, other) => one.answered - other.answered)
   const compared = comparisons(history)
+  const named = namedStates(history)
   let [judged, underWay] = [0, 0]
   for (const answer of ordered) {
-    const { question, reader, answered, body } = answer
-    const [low, high] = [earliest(answer), latest(answered)]
+    const { question, reader, answered, body, tip } = answer
+    const high = latest(answered)
+    const low = tip === undefined ? earliest(answer) : named(reader, tip, high)
+    if (low === undefined) {
+      judged++
+      violations.push({
+        kind: 'back',
+        part: 'tip',
+        answer,
+        allowed: [EMPTY, high],
+        matched: undefined,
+        difference: `the tip is ${tip}`,
+      })
+      continue
+    }
     for (const [part, value] of Object.entries(partsOf(question, body))) {
       judged++
       const isExact = compared(answer, part, value)
@@ -88,6 +104,20 @@ export function judge(
     }
   }
   return { judged, underWay, violations }
+}
+
+/** The state with the tip that a stream names, which never goes back; undefined where there is none. */
+function namedStates(history: LedgerHistory) {
+  const positions = new Map<Hash, number[]>()
+  for (const [position, { tip }] of history.states.entries())
+    positions.set(tip.hash, [...(positions.get(tip.hash) ?? []), position])
+  const told = new Map<string, number>()
+  return (reader: string, tip: Hash, high: number): number | undefined => {
+    const before = told.get(reader) ?? EMPTY
+    const position = positions.get(tip)?.find((one) => one >= before && one <= high)
+    if (position !== undefined) told.set(reader, position)
+    return position
+  }
 }
 
 const MAX_KNOWN = 20_000

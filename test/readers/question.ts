@@ -6,9 +6,12 @@ import type { Random } from '../simulation/random.ts'
 import { type FoldCandle, type FoldTick, fillFolded, foldTicks } from '../support/fold.ts'
 import type { LedgerHistory } from './ledger-history.ts'
 
+/** `newest`: of a stream, which has no end: it keeps so many rows. */
+type Rows = { pool: PoolContract; from: number; to: number; newest?: number | undefined }
+
 export type Question =
-  | { kind: 'candles'; pool: PoolContract; interval: number; from: number; to: number; fill: 'previous' | 'none' }
-  | { kind: 'ticks'; pool: PoolContract; from: number; to: number }
+  | ({ kind: 'candles'; interval: number; fill: 'previous' | 'none' } & Rows)
+  | ({ kind: 'ticks' } & Rows)
   | { kind: 'pools'; pool: PoolContract }
   | { kind: 'health' }
 
@@ -30,14 +33,28 @@ export function anyQuestion(random: Random, pools: readonly [PoolContract, ...Po
   return { kind: 'candles', pool, interval, from, to, fill: random.pick(['previous', 'none']) }
 }
 
+/** What a stream is asked for. `from`: before everything that the chain has. */
+export function anyStream(
+  random: Random,
+  pools: readonly [PoolContract, ...PoolContract[]],
+  from: number,
+): Question & { pool: PoolContract; newest: number } {
+  const rows = { pool: random.pick(pools), from, to: Number.POSITIVE_INFINITY, newest: random.pick([5, 20, 100]) }
+  if (random.chance(0.4)) return { kind: 'ticks', ...rows }
+  return { kind: 'candles', interval: random.pick(INTERVALS), fill: random.pick(['previous', 'none']), ...rows }
+}
+
 export function pathOf(question: Question): string {
   if (question.kind === 'health') return '/v0/health'
   const pool = question.pool.id
   if (question.kind === 'pools') return `/v0/pools?pool=${pool}`
-  const range = `pool=${pool}&from=${iso(question.from)}&to=${iso(question.to)}`
-  if (question.kind === 'ticks') return `/v0/ticks?${range}&limit=${MAX_TICKS}`
+  const { from, to, newest } = question
+  const start = `pool=${pool}&from=${iso(from)}`
+  const range = newest === undefined ? `${start}&to=${iso(to)}` : start
+  if (question.kind === 'ticks')
+    return `/v0/ticks?${range}&limit=${newest ?? MAX_TICKS}${newest === undefined ? '' : '&include=position'}`
   const { interval, fill } = question
-  return `/v0/candles?${range}&interval=${interval}s&limit=${MAX_CANDLES}&fill=${fill}`
+  return `/v0/candles?${range}&interval=${interval}s&limit=${newest ?? MAX_CANDLES}&fill=${fill}`
 }
 
 /** Parts of an answer that have to be exact, each for a state of its own: price, volume and count of a pool are read one after the other. */
@@ -67,21 +84,25 @@ export function expectedPart(
     return pool.isSeen ? sumText(part, sum(pool[part].values())) : undefined
   }
   if (question.kind === 'pools') throw new Error(`A pool has no ${part}.`)
-  const { from, to } = question
+  const { from, to, newest = Number.POSITIVE_INFINITY } = question
   const isWithin = (time: string) => seconds(time) >= from && seconds(time) < to
   if (question.kind === 'ticks') {
     const ticks = ticksFrom(pool, from).filter(({ timestamp }) => isWithin(timestamp))
-    return ticks.map(({ id, price }) => `${id} ${price}`)
+    return ticks.map(({ id, price }) => `${id} ${price}`).slice(-newest)
   }
   const { interval } = question
-  const start = from - (from % interval)
+  // Each bucket up to the tip has a row.
+  const isFilled = question.fill === 'previous'
+  const oldest = isFilled ? Math.max(from, tip.timestamp - interval * (newest - 1)) : from
+  const start = oldest - (oldest % interval)
   const folded = foldTicks(ticksFrom(pool, start), interval)
-  if (question.fill === 'none') return folded.filter(({ time }) => isWithin(time))
+  if (!isFilled) return folded.filter(({ time }) => isWithin(time)).slice(-newest)
   const last = lastBelow(pool, start)
   // What came before the range is the close that its empty candles repeat.
   const before = last ? [{ ...foldTicks([last], interval)[0], time: iso(start - interval) } as FoldCandle] : []
-  const until = Math.min(filledTo, to - 1)
-  return fillFolded([...before, ...folded], interval, until).filter(({ time }) => isWithin(time))
+  const until = question.newest === undefined ? Math.min(filledTo, to - 1) : tip.timestamp
+  const isShown = (time: string) => isWithin(time) && seconds(time) >= start
+  return fillFolded([...before, ...folded], interval, until).filter(({ time }) => isShown(time))
 }
 
 /** Parts of `/v0/pools` that are sums of terms, each of which is read by itself. */

@@ -27,11 +27,12 @@ describe.skipIf(!isAsked || withoutClickHouse || kafkaOrSkip().skip)(
       async () => {
         const watched = await watch({ seed: SEED, seconds: SECONDS })
         console.log(describeWatched(watched))
-        const { answers, judged, violations } = watched
-        const counts = { answers, judged, violations: violations.length, faults: countsOf(watched) }
+        const { answers, streamed, judged, violations } = watched
+        const counts = { answers, streamed, judged, violations: violations.length, faults: countsOf(watched) }
         const [known, reached] = [[...watched.reached.known], [...watched.reached.reached]]
         reportToSoak({ suite: 'readers', ...counts, functions: { known, reached } })
         expect(violations.map(describeViolation)).toEqual([])
+        expect(watched.breaks).toBe(0)
         expect(watched.unexpected).toEqual([])
         expect(watched.found).toEqual([])
         expect(judged).toBeGreaterThan(100)

@@ -19,7 +19,14 @@ export function isFoldOfStoredBuckets(
   const stored = STORED_SECONDS.find((seconds) => question.interval % seconds === 0) ?? 1
   if (stored === question.interval) return false
   const from = Date.parse(row.time) / 1_000
-  const buckets: Question = { ...question, interval: stored, from, to: from + question.interval, fill: 'none' }
+  const buckets: Question = {
+    ...question,
+    interval: stored,
+    from,
+    to: from + question.interval,
+    newest: undefined,
+    fill: 'none',
+  }
   const states = positions.flatMap((position) => {
     const tip = history.states[position]?.tip
     return tip ? [expectedPart(buckets, 'candles', tip, history) as FoldCandle[]] : []

@@ -7,13 +7,14 @@ import { POOLS, type PoolContract } from '../simulation/market.ts'
 import { randomOf } from '../simulation/random.ts'
 import { until } from '../support/until.ts'
 import { FAULT_NAMES, FAULTS, type FaultName, MAX_FORK } from './faults.ts'
-import { startForkingNode } from './forking-node.ts'
+import { GENESIS, startForkingNode } from './forking-node.ts'
 import { judge, type Verdict, type Violation } from './judge.ts'
 import { historyOf, type LedgerHistory } from './ledger-history.ts'
 import { pathOf } from './question.ts'
 import type { Functions } from './reached.ts'
 import { type Refusal, startReaders } from './readers.ts'
 import { NETWORK, PROCESSES, type Service, startService } from './service.ts'
+import { type Streams, startStreams } from './streams.ts'
 import { messagesOf } from './topic-messages.ts'
 
 export type WatchOptions = {
@@ -40,13 +41,19 @@ export type Watched = Verdict & {
   states: number
   tips: number
   answers: number
+  /** Those of `answers` that streams gave at a tip. */
+  streamed: number
+  /** Events of streams that were left out or came twice. */
+  breaks: number
   reached: Functions
 }
 
 const READERS_EACH = 30
+const STREAMS_EACH = 100
 const BLOCK_EVERY_MS = 200
 /** A listener looks once a minute whether what it has sent is stored, and sends it again after two looks in vain. */
 const STILL_MS = 240_000
+const DAY = 86_400
 const CACHE = join(import.meta.dirname, '../../node_modules/.cache')
 /** Pools that the service lists. */
 const LISTED = POOLS.filter(
@@ -63,6 +70,7 @@ export async function watch({ seed, seconds, faults = FAULT_NAMES, root }: Watch
   const service = await startService(node.url, root)
   const injected: Injected[] = []
   let isOver = false
+  let streams: Streams | undefined
   try {
     await untilServed(service)
     const growing = grow()
@@ -73,6 +81,13 @@ export async function watch({ seed, seconds, faults = FAULT_NAMES, root }: Watch
       newest: (stored) => (stored && node.blocks.get(stored)) ?? node.world.head,
       seed,
       readersEach: READERS_EACH,
+    })
+    streams = startStreams({
+      urls: service.urls,
+      pools: LISTED,
+      from: GENESIS.timestamp - (GENESIS.timestamp % DAY),
+      seed,
+      streamsEach: STREAMS_EACH,
     })
     const end = performance.now() + 1_000 * seconds
     const others = faults as [FaultName, ...FaultName[]]
@@ -92,8 +107,12 @@ export async function watch({ seed, seconds, faults = FAULT_NAMES, root }: Watch
     // What is kept in memory has to follow.
     await sleep(2_000)
     await readers.stop()
+    const { hash } = node.world.head
+    await until(async () => streams?.areAt(hash) || undefined, 'the streams are at the head')
+    streams.stop()
+    const answers = [...readers.answers, ...streams.answers]
     const history = historyOf(await messagesOf(service.brokers.addresses, NETWORK), node.blocks)
-    const verdict = judge(history, { answers: readers.answers, tips: readers.tips, servedAt: node.servedAt })
+    const verdict = judge(history, { answers, tips: readers.tips, servedAt: node.servedAt })
     const { refused, unexpected, tips } = readers
     const found = linesWith(/"kind":"audit-found"/, service.output('ingest'))
     const { violations } = verdict
@@ -111,7 +130,9 @@ export async function watch({ seed, seconds, faults = FAULT_NAMES, root }: Watch
       found,
       states: history.states.length,
       tips: tips.length,
-      answers: readers.answers.length,
+      answers: answers.length,
+      streamed: streams.answers.length,
+      breaks: streams.breaks(),
       reached: await service.reached(),
     }
   } catch (error) {
@@ -119,6 +140,7 @@ export async function watch({ seed, seconds, faults = FAULT_NAMES, root }: Watch
     throw error
   } finally {
     isOver = true
+    streams?.stop()
     await service.stop()
     await node.stop()
   }
@@ -180,11 +202,11 @@ export function countsOf({ injected }: Watched): Readonly<Record<string, number>
 }
 
 export function describeWatched(watched: Watched): string {
-  const { seed, answers, judged, underWay, violations, states, refused } = watched
+  const { seed, answers, streamed, judged, underWay, violations, states, refused } = watched
   const faults = Object.entries(countsOf(watched)).map(([fault, count]) => `  ${String(count).padStart(4)}  ${fault}`)
   const without = [...refused].map(([what, count]) => `${count} ${what}`).join(', ')
   return [
-    `SEED=${seed}: ${judged} parts of ${answers} answers judged against ${states} states of the ledger, ${violations.length} violations, ${underWay} read while a write was under way; not answered: ${without || 'none'}`,
+    `SEED=${seed}: ${judged} parts of ${answers} answers, ${streamed} of them at tips of streams, judged against ${states} states of the ledger, ${violations.length} violations, ${underWay} read while a write was under way; not answered: ${without || 'none'}`,
     ...faults.sort(),
   ].join('\n')
 }
