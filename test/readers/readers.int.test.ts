@@ -1,7 +1,7 @@
 /**
  * Readers ask while processes, brokers and the engine die, stop and slow down, and the chain forks up to 64 blocks deep; each answer is judged.
  * It takes both cores and judges by the clock, so it is part of the soak and not of the check: `SECONDS=60` runs it for a minute, `SEED=7` chooses
- * the same faults again, `MUTANTS=1` looks for the planted faults instead.
+ * the same faults again, `STREAMS_EACH=100` opens so many streams of each API process too, `MUTANTS=1` looks for the planted faults instead.
  */
 import { describe, expect, test } from 'vitest'
 import { withoutClickHouse } from '../support/clickhouse.ts'

@@ -52,7 +52,8 @@ function mixTest(
     return (positions) => isSumOfTerms(part, String(value), tipsAt(positions).map(termsAt))
   }
   if (!Array.isArray(value) || (part !== 'candles' && part !== 'ticks')) return undefined
-  const rowsAt = memoized((position: number) => rowsOf(history, question, part, position))
+  const shown = shownRange(question, value as Row[])
+  const rowsAt = memoized((position: number) => rowsOf(history, shown, part, position))
   return (positions) => {
     const shownTo = tipsAt(positions.slice(0, 1))[0]?.timestamp ?? 0
     const isShown = (row: Row) => typeof row === 'string' || Date.parse(String(row['time'])) <= shownTo * 1_000
@@ -60,6 +61,15 @@ function mixTest(
       typeof row === 'object' && isFoldOfStoredBuckets(history, question, row as CandleRow, positions)
     return isMixOf(value as Row[], positions.map(rowsAt), { isShown, isFold })
   }
+}
+
+/** The newest rows of a filled chart are of another time in each state: the states are asked for the time that is shown. */
+function shownRange(question: Question, rows: readonly Row[]): Question {
+  const [first, last] = [rows[0], rows.at(-1)]
+  if (question.kind !== 'candles' || question.newest === undefined || question.fill === 'none') return question
+  if (first === undefined || last === undefined) return question
+  const secondOf = (row: Row) => Date.parse(timeOf(row)) / 1_000
+  return { ...question, from: secondOf(first), to: secondOf(last) + question.interval, newest: undefined }
 }
 
 /** Whether a value is the sum of its terms, each as it is in one of these states. */
