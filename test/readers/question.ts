@@ -33,7 +33,7 @@ export function anyQuestion(random: Random, pools: readonly [PoolContract, ...Po
   return { kind: 'candles', pool, interval, from, to, fill: random.pick(['previous', 'none']) }
 }
 
-/** What a stream is asked for. `from`: before everything that the chain has. */
+/** A random query of a stream. `from`: before everything that the chain has. */
 export function anyStream(
   random: Random,
   pools: readonly [PoolContract, ...PoolContract[]],

@@ -41,7 +41,7 @@ export type Watched = Verdict & {
   states: number
   tips: number
   answers: number
-  /** Those of `answers` that streams gave at a tip. */
+  /** The part of `answers` that streams gave at their tips. */
   streamed: number
   /** Events of streams that were left out or came twice. */
   breaks: number

@@ -129,7 +129,7 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     page
       .locator('#ticks td:nth-child(3), #candle-rows td:nth-child(5)')
       .evaluateAll((cells) => cells.map(({ textContent }) => Number(textContent?.replace(',', ''))))
-  /** What is shown of both chains at once, until nothing is left of the old one. */
+  /** Texts that say how much of both chains was shown at once, until nothing is left of the old one. */
   async function mixtures(page: Page): Promise<readonly string[]> {
     const seen: string[] = []
     await until(async () => {
