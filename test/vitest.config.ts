@@ -1,16 +1,17 @@
 /** Two projects: `quick` needs nothing but Node; `int` runs against the real ClickHouse engine, Kafka and anvil. */
 import { defineConfig } from 'vitest/config'
 import { leftOut } from './support/long-suites.ts'
+import { WAIT_MS } from './support/until.ts'
 
 export default defineConfig({
   root: `${import.meta.dirname}/..`,
   test: {
     // Half of what an int suite takes is waiting, so a third one has the processors meanwhile.
     maxWorkers: 3,
-    // A machine may be busy: these end what hangs, and no test asks for less.
-    testTimeout: 600_000,
-    hookTimeout: 600_000,
-    expect: { poll: { timeout: 240_000 } },
+    // These end what hangs, and no test asks for less.
+    testTimeout: 3 * WAIT_MS,
+    hookTimeout: 3 * WAIT_MS,
+    expect: { poll: { timeout: WAIT_MS } },
     projects: [
       {
         extends: true,

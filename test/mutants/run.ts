@@ -95,7 +95,8 @@ function failedIn(report: VitestReport | undefined): readonly string[] {
 
 function ended(cwd: string, args: readonly string[]): Promise<void> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, args, { cwd, stdio: 'ignore', env: { ...process.env, NO_COLOR: '1' } })
+    const env = { WAIT_SECONDS: '60', ...process.env, NO_COLOR: '1' }
+    const child = spawn(process.execPath, args, { cwd, stdio: 'ignore', env })
     child.on('error', reject)
     child.on('exit', () => resolve())
   })

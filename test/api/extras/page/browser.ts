@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Browser, type BrowserContext, chromium, type Page, type Request } from 'playwright-core'
+import { WAIT_MS } from '../../../support/until.ts'
 
 const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
 
@@ -40,9 +41,6 @@ export function launch(): Promise<Browser> {
   if (chromiumPath === undefined) throw new Error('There is no Chromium.')
   return chromium.launch({ executablePath: chromiumPath, args: ['--no-sandbox'] })
 }
-
-/** A busy machine may be slow: this ends what hangs. */
-const WAIT_MS = 240_000
 
 export type Screen = {
   width?: number
