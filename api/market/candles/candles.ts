@@ -1,9 +1,9 @@
 /** Candles of one pool: the newest `limit` of a range, gaps filled where the pool is known not to have traded. */
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
-import { bucketFrom } from '../../query/interval.ts'
+import { bucketFrom, bucketOf } from '../../query/interval.ts'
 import type { Fill, PriceKind } from '../../query/query.ts'
 import type { TimeRange } from '../../query/time-range.ts'
-import { completeUntil, type PoolCoverage } from '../cache/coverage.ts'
+import { completeUntil, lastCovered, type PoolCoverage } from '../cache/coverage.ts'
 import type { CandleView } from '../model/orientation.ts'
 import { clampTime } from '../model/windows.ts'
 import { activeSince } from './active-periods.ts'
@@ -43,8 +43,11 @@ async function readTraded(source: CandleSource, request: CandleRequest, grid: Ti
   return traded.filter((candle) => isCovered(request, candle)).slice(-limit)
 }
 
-function readBuckets(source: CandleSource, request: CandleRequest, window: TimeRange): Promise<StoredCandles> {
-  const { price } = request
+/** Up to the last covered bucket: where ClickHouse merges them, later ones would take the places of covered ones within the limit. */
+function readBuckets(source: CandleSource, request: CandleRequest, { from, to }: TimeRange): Promise<StoredCandles> {
+  const { price, interval, coverage } = request
+  const coveredTo = bucketOf(Math.max(0, lastCovered(coverage)), interval) + interval
+  const window = { from, to: Math.max(from + interval, Math.min(to, coveredTo)) }
   return price === 'usd' ? source.usd(request, window) : readStoredCandles(source, { ...request, price }, window)
 }
 

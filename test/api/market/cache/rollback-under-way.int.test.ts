@@ -206,6 +206,29 @@ describe.skipIf(withoutClickHouse)('a rollback under way', () => {
     },
   )
 
+  test('candles that are still to be taken back take no place of others, also where the range is too wide for memory', async () => {
+    const kept = chain.slice(0, -3)
+    // The ledger shrinks first.
+    const above = `number > ${kept.at(-1)?.number}`
+    await database.client.command({
+      query: `INSERT INTO blocks SELECT * REPLACE (version + 1 AS version, 1 AS is_deleted) FROM blocks FINAL WHERE ${above}`,
+    })
+    // It shows the lower tip at once: it knows no other.
+    const another = await startService({ client: database.client, networks: [NETWORK], clock: () => new Date() })
+    const until = iso(time(kept.at(-1)) + 1_000)
+    const [narrow, wide] = [time(kept.at(-6)), time(kept.at(-6)) - 400 * 86_400_000].map(iso)
+    for (const fill of ['none', 'previous']) {
+      const rowsOf = async (range: string) => {
+        const question = `/v0/candles?pool=${POOL.id}&interval=1s&limit=2&fill=${fill}&${range}`
+        return ((await another.get(question)).body as { data: unknown[] }).data
+      }
+      const covered = await rowsOf(`from=${narrow}&to=${until}`)
+      expect(covered).toHaveLength(2)
+      expect(await rowsOf(`from=${wide}`), fill).toEqual(covered)
+    }
+    await another.stop()
+  })
+
   test('a pool whose last hour lost all its ticks has the price of the hour before', async () => {
     const kept = chain
     chain = grown(chain, [4_000, 5])
