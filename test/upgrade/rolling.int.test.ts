@@ -124,7 +124,6 @@ async function roll(
   await command(from, environment, 'backup', backup)
   load.step('aggregator')
   await aggregator.stop('SIGTERM')
-  await command(to, environment, 'migrate')
   await start(to, 'aggregate', environment).untilPrinted(/"kind":"aggregator-started"/)
   await load.untilAtHead(oldUrl)
   load.step('api')
