@@ -1,4 +1,5 @@
 /** Folded rows that also count events that were left out or came twice. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { FoldedRows } from '../../api/extras/clients/typescript/src/folded.ts'
 import { eventsOf, type StreamEvent } from '../../api/extras/clients/typescript/src/stream.ts'
 
@@ -7,6 +8,8 @@ export class FoldedStream extends FoldedRows {
   lastId: string | undefined
   /** By the numbers in the ids. */
   breaks = 0
+  /** How often the stream was opened by `followed`. */
+  opened = 0
 
   override take(told: StreamEvent): void {
     const { id, event } = told
@@ -27,6 +30,33 @@ export async function eventsAfter(
   const headers = { 'X-API-KEY': key, Accept: 'text/event-stream', ...again }
   const { ok, body } = await fetch(url, { headers, signal })
   return ok && body ? eventsOf(body) : undefined
+}
+
+const AGAIN_MS = 500
+
+/**
+ * Folds a stream and returns its events until the signal aborts. After each end it is opened again from the last event. `url`: where, or undefined
+ * while nowhere.
+ */
+export async function* followed(
+  folded: FoldedStream,
+  { url, key, signal }: { url: () => string | undefined; key: string; signal: AbortSignal },
+): AsyncGenerator<StreamEvent> {
+  for (; !signal.aborted; await sleep(AGAIN_MS)) {
+    const at = url()
+    const events =
+      at === undefined ? undefined : await eventsAfter(folded, { url: at, key, signal }).catch(() => undefined)
+    if (!events) continue
+    folded.opened++
+    try {
+      for await (const event of events) {
+        folded.take(event)
+        yield event
+      }
+    } catch {
+      // The process has ended.
+    }
+  }
 }
 
 function next(id: string | undefined): string {

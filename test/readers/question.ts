@@ -49,10 +49,8 @@ export function pathOf(question: Question): string {
   const pool = question.pool.id
   if (question.kind === 'pools') return `/v0/pools?pool=${pool}`
   const { from, to, newest } = question
-  const start = `pool=${pool}&from=${iso(from)}`
-  const range = newest === undefined ? `${start}&to=${iso(to)}` : start
-  if (question.kind === 'ticks')
-    return `/v0/ticks?${range}&limit=${newest ?? MAX_TICKS}${newest === undefined ? '' : '&include=position'}`
+  const range = `pool=${pool}&from=${iso(from)}${newest === undefined ? `&to=${iso(to)}` : ''}`
+  if (question.kind === 'ticks') return `/v0/ticks?${range}&limit=${newest ?? MAX_TICKS}&include=position`
   const { interval, fill } = question
   return `/v0/candles?${range}&interval=${interval}s&limit=${newest ?? MAX_CANDLES}&fill=${fill}`
 }

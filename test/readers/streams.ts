@@ -1,8 +1,7 @@
 /** Streams that stay open while parts of the service fail, opened again from their last event. The folded rows at each tip are an answer. */
 import { createHash } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Hash } from 'viem'
-import { eventsAfter, FoldedStream } from '../client/event-stream.ts'
+import { FoldedStream, followed } from '../client/event-stream.ts'
 import type { PoolContract } from '../simulation/market.ts'
 import { randomOf } from '../simulation/random.ts'
 import type { Answer } from './judge.ts'
@@ -30,7 +29,6 @@ export type StreamOptions = {
 
 /** Several streams follow each of them, as each client of a market does. */
 const QUESTIONS = 24
-const AGAIN_MS = 500
 
 export function startStreams({ urls, pools, from, seed, streamsEach }: StreamOptions): Streams {
   const random = randomOf(seed)
@@ -57,26 +55,14 @@ export function startStreams({ urls, pools, from, seed, streamsEach }: StreamOpt
       return stream
 
       async function follow(): Promise<void> {
-        for (; !signal.aborted; await sleep(AGAIN_MS)) {
-          try {
-            const events = await eventsAfter(folded, { url: `${url}${pathOf(question)}`, key: KEY, signal })
-            if (events) await take(events)
-          } catch {
-            // The process has ended.
-          }
-        }
-      }
-
-      async function take(events: NonNullable<Awaited<ReturnType<typeof eventsAfter>>>): Promise<void> {
         let body: unknown
-        for await (const event of events) {
-          folded.take(event)
-          if (event.event !== 'tip') {
+        for await (const { event, data } of followed(folded, { url: () => url + pathOf(question), key: KEY, signal })) {
+          if (event !== 'tip') {
             body = undefined
             continue
           }
           const answered = performance.now()
-          const tip = event.data['hash'] as Hash
+          const tip = data['hash'] as Hash
           body ??= bodyOf(folded.rowsOf(question.pool.id))
           stream.tip = tip
           answers.push({ reader: `${name} stream ${index}`, question, asked: answered, answered, body, tip })

@@ -1,10 +1,7 @@
 /** Streams beside an upgrade: after each end they are opened again where requests are sent then, from the last event. */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
-import { eventsAfter, FoldedStream } from '../client/event-stream.ts'
+import { FoldedStream, followed } from '../client/event-stream.ts'
 import { until } from '../support/until.ts'
-
-const AGAIN_MS = 100
 
 export type Followed = { pool: string; path: string; limit: number }
 
@@ -14,25 +11,14 @@ export type Followers = {
   stop(): void
 }
 
-export function startFollowers(key: string, followed: readonly Followed[], url: () => string | undefined): Followers {
+export function startFollowers(key: string, paths: readonly Followed[], url: () => string | undefined): Followers {
   const stopped = new AbortController()
   const { signal } = stopped
-  let opened = 0
-  const streams = followed.map((query) => ({ ...query, folded: new FoldedStream(query.limit) }))
+  const streams = paths.map((query) => ({ ...query, folded: new FoldedStream(query.limit) }))
 
   async function follow(path: string, folded: FoldedStream): Promise<void> {
-    for (; !signal.aborted; await sleep(AGAIN_MS)) {
-      const base = url()
-      if (base === undefined) continue
-      try {
-        const events = await eventsAfter(folded, { url: `${base}${path}`, key, signal })
-        if (!events) continue
-        opened++
-        for await (const event of events) folded.take(event)
-      } catch {
-        // The process has ended.
-      }
-    }
+    const at = () => url()?.concat(path)
+    for await (const _ of followed(folded, { url: at, key, signal }));
   }
   for (const { path, folded } of streams) void follow(path, folded)
 
@@ -52,7 +38,7 @@ export function startFollowers(key: string, followed: readonly Followed[], url: 
         }
         await until(isAnswered, `the stream ${path} is what is answered`)
       }
-      return opened
+      return streams.reduce((sum, { folded }) => sum + folded.opened, 0)
     },
     stop: () => stopped.abort(),
   }
