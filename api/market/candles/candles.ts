@@ -3,7 +3,7 @@ import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import { bucketFrom, bucketOf } from '../../query/interval.ts'
 import type { Fill, PriceKind } from '../../query/query.ts'
 import type { TimeRange } from '../../query/time-range.ts'
-import { completeUntil, lastCovered, type PoolCoverage } from '../cache/coverage.ts'
+import { completeUntil, type PoolCoverage } from '../cache/coverage.ts'
 import type { CandleView } from '../model/orientation.ts'
 import { clampTime } from '../model/windows.ts'
 import { activeSince } from './active-periods.ts'
@@ -36,19 +36,30 @@ export function gridOf(range: TimeRange, interval: number): TimeRange {
 async function readTraded(source: CandleSource, request: CandleRequest, grid: TimeRange) {
   const { view, interval, limit, price } = request
   const from = await activeSince(source.reader, view.listing, grid, interval, limit, price === 'usd' ? 'spot' : price)
-  let { traded } = await readBuckets(source, request, { from, to: grid.to })
-  // Hours count swaps that have no price in dollars.
-  if (price === 'usd' && traded.length < limit && from > grid.from)
-    traded = (await readBuckets(source, request, grid)).traded
-  return traded.filter((candle) => isCovered(request, candle)).slice(-limit)
+  let { traded } = await readCovered(source, request, { from, to: grid.to })
+  // Hours count swaps that have no price in dollars, and those of a flush under way.
+  if (traded.length < limit && from > grid.from) traded = (await readCovered(source, request, grid)).traded
+  return traded.slice(-limit)
 }
 
-/** Up to the last covered bucket: where ClickHouse merges them, later ones would take the places of covered ones within the limit. */
-function readBuckets(source: CandleSource, request: CandleRequest, { from, to }: TimeRange): Promise<StoredCandles> {
-  const { price, interval, coverage } = request
-  const coveredTo = bucketOf(Math.max(0, lastCovered(coverage)), interval) + interval
-  const window = { from, to: Math.max(from + interval, Math.min(to, coveredTo)) }
-  return price === 'usd' ? source.usd(request, window) : readStoredCandles(source, { ...request, price }, window)
+/** Covered buckets. Where ClickHouse merges them, uncovered ones count within the limit: what they displaced is read again, from below them. */
+async function readCovered(source: CandleSource, request: CandleRequest, window: TimeRange): Promise<StoredCandles> {
+  const { price, limit } = request
+  const range = { from: window.from, to: Math.max(window.from + request.interval, coveredTo(request, window.to)) }
+  const stored =
+    price === 'usd' ? await source.usd(request, range) : await readStoredCandles(source, { ...request, price }, range)
+  const traded = stored.traded.filter((candle) => isCovered(request, candle))
+  const uncovered = stored.traded.findLast((candle) => !isCovered(request, candle))
+  const isCut = stored.traded.length >= limit && traded.length < limit
+  if (!isCut || !uncovered || uncovered.time <= range.from) return { ...stored, traded }
+  const below = await readCovered(source, request, { from: range.from, to: uncovered.time })
+  return { ...stored, traded: [...below.traded, ...traded.filter(({ time }) => time > uncovered.time)] }
+}
+
+/** The end of the newest covered bucket that starts before `to`. */
+function coveredTo({ interval, coverage: { tip, backfilled } }: CandleRequest, to: UnixSeconds): UnixSeconds {
+  const ends = [tip?.timestamp ?? 0, ...backfilled.filter(({ fromTime }) => fromTime < to).map(({ toTime }) => toTime)]
+  return Math.min(to, bucketOf(Math.max(...ends), interval) + interval)
 }
 
 /**
@@ -61,10 +72,9 @@ async function readFilled(source: CandleSource, request: CandleRequest, grid: Ti
   const end = Math.min(grid.to, lastFilled + interval)
   let window = end <= grid.from ? grid : { from: Math.max(grid.from, end - limit * interval), to: grid.to }
   for (;;) {
-    const stored = await readBuckets(source, request, window)
-    const traded = stored.traded.filter((candle) => isCovered(request, candle))
+    const { traded, closeBefore } = await readCovered(source, request, window)
     const isFilledFromStart = traded[0]?.time !== window.from && window.from <= lastFilled
-    const previous = isFilledFromStart ? await stored.closeBefore() : undefined
+    const previous = isFilledFromStart ? await closeBefore() : undefined
     const rows = fillGaps({ traded, previous, window, lastFilled, gaps: coverage.gaps, interval, limit, flow })
     const isShort = rows.length < limit && window.from > grid.from && previous !== undefined
     if (!isShort) return rows

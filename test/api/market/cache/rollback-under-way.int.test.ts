@@ -206,28 +206,40 @@ describe.skipIf(withoutClickHouse)('a rollback under way', () => {
     },
   )
 
-  test('candles that are still to be taken back take no place of others, also where the range is too wide for memory', async () => {
-    const kept = chain.slice(0, -3)
-    // The ledger shrinks first.
-    const above = `number > ${kept.at(-1)?.number}`
-    await database.client.command({
-      query: `INSERT INTO blocks SELECT * REPLACE (version + 1 AS version, 1 AS is_deleted) FROM blocks FINAL WHERE ${above}`,
-    })
-    // It shows the lower tip at once: it knows no other.
-    const another = await startService({ client: database.client, networks: [NETWORK], clock: () => new Date() })
-    const until = iso(time(kept.at(-1)) + 1_000)
-    const [narrow, wide] = [time(kept.at(-6)), time(kept.at(-6)) - 400 * 86_400_000].map(iso)
-    for (const fill of ['none', 'previous']) {
-      const rowsOf = async (range: string) => {
-        const question = `/v0/candles?pool=${POOL.id}&interval=1s&limit=2&fill=${fill}&${range}`
-        return ((await another.get(question)).body as { data: unknown[] }).data
+  test.each([
+    ['nothing', []],
+    // The newest block alone.
+    ['a backfill', [-1]],
+  ])(
+    'candles that are still to be taken back take no place of others, also where the range is too wide for memory, and %s has read beyond the tip',
+    async (_, backfilled) => {
+      const kept = chain.slice(0, -3)
+      // The ledger shrinks first.
+      const above = `number > ${kept.at(-1)?.number}`
+      await database.client.command({
+        query: `INSERT INTO blocks SELECT * REPLACE (version + 1 AS version, 1 AS is_deleted) FROM blocks FINAL WHERE ${above}`,
+      })
+      const shared = { network: 'ethereum', filter: '', source: 'backfill', ticks: 0, digest: 0, job: 1, version: 1 }
+      const runs = backfilled.map((index) => {
+        const { number, timestamp } = chain.at(index) ?? { number: 0, timestamp: 0 }
+        return { ...shared, first: number, last: number, first_time: timestamp, last_time: timestamp }
+      })
+      if (runs.length > 0) await database.client.insert({ table: 'coverage', values: runs, format: 'JSONEachRow' })
+      // It shows the lower tip at once: it knows no other.
+      const another = await startService({ client: database.client, networks: [NETWORK], clock: () => new Date() })
+      onTestFinished(another.stop)
+      const covered = [...kept, ...backfilled.flatMap((index) => chain.at(index) ?? [])].map(time)
+      const [narrow, wide] = [time(kept.at(-6)), time(kept.at(-6)) - 400 * 86_400_000].map(iso)
+      const rowsOf = async (fill: string, limit: number, from = '') => {
+        const question = `/v0/candles?pool=${POOL.id}&interval=1s&limit=${limit}&fill=${fill}&from=${from}`
+        return ((await another.get(question)).body as { data: { time: string }[] }).data
       }
-      const covered = await rowsOf(`from=${narrow}&to=${until}`)
-      expect(covered).toHaveLength(2)
-      expect(await rowsOf(`from=${wide}`), fill).toEqual(covered)
-    }
-    await another.stop()
-  })
+      const newest = await rowsOf('none', 2, wide)
+      expect(newest.map((row) => Date.parse(row.time))).toEqual(covered.slice(-2))
+      for (const fill of ['none', 'previous'])
+        expect(await rowsOf(fill, 2, wide), fill).toEqual((await rowsOf(fill, 100, narrow)).slice(-2))
+    },
+  )
 
   test('a pool whose last hour lost all its ticks has the price of the hour before', async () => {
     const kept = chain
