@@ -8,7 +8,7 @@ import type { Hash } from 'viem'
 import { ancestorOf } from '../simulation/block.ts'
 import { differenceOf } from './difference.ts'
 import type { LedgerHistory, LedgerState } from './ledger-history.ts'
-import { expectedPart, partsOf, type Question, subjectOf } from './question.ts'
+import { expectedPart, type Parts, partsOf, type Question, subjectOf } from './question.ts'
 import { isOfWriteUnderWay, isRollbackUnderWay } from './under-way.ts'
 
 /** Moments in ms of one clock. */
@@ -76,9 +76,10 @@ export function judge(
       })
       continue
     }
-    for (const [part, value] of Object.entries(partsOf(question, body))) {
+    const { parts, isExactAt } = compared(question, body)
+    for (const [part, value] of Object.entries(parts)) {
       judged++
-      const isExact = compared(answer, part, value)
+      const isExact = (position: number) => isExactAt(part, position)
       const key = `${reader} ${subjectOf(question)} ${part}`
       const from = Math.max(low, reached.get(key) ?? EMPTY)
       const found = firstOf(from, high, isExact)
@@ -124,23 +125,35 @@ function namedStates(history: LedgerHistory) {
 
 const MAX_KNOWN = 20_000
 
+type Compared = { parts: Parts; isExactAt(part: string, position: number): boolean }
+
 /** Whether a part of an answer is that of a state. A question has the same answer again and again: each is compared with a state once. */
-function comparisons(history: LedgerHistory) {
-  let known = new Map<Question, Map<unknown, Map<string, boolean>>>()
+function comparisons(history: LedgerHistory): (question: Question, body: unknown) => Compared {
+  let known = new Map<Question, Map<unknown, Compared>>()
   let count = 0
-  return ({ question, body }: Answer, part: string, value: unknown) => {
+  return (question, body) => {
+    const ofQuestion = known.get(question) ?? new Map<unknown, Compared>()
+    const before = ofQuestion.get(body)
+    if (before) return before
     if (++count % MAX_KNOWN === 0) known = new Map()
-    const ofQuestion = known.get(question) ?? new Map<unknown, Map<string, boolean>>()
-    const ofBody = ofQuestion.get(body) ?? new Map<string, boolean>()
-    known.set(question, ofQuestion.set(body, ofBody))
-    return (position: number): boolean => {
+    const compared = compare(history, question, partsOf(question, body))
+    known.set(question, ofQuestion.set(body, compared))
+    return compared
+  }
+}
+
+function compare(history: LedgerHistory, question: Question, parts: Parts): Compared {
+  const known = new Map<string, boolean>()
+  return {
+    parts,
+    isExactAt(part, position) {
       const tip = history.states[position]?.tip
       if (!tip) return false
       const key = `${part} ${position}`
-      const isExact = ofBody.get(key) ?? isDeepStrictEqual(value, expectedPart(question, part, tip, history))
-      ofBody.set(key, isExact)
+      const isExact = known.get(key) ?? isDeepStrictEqual(parts[part], expectedPart(question, part, tip, history))
+      known.set(key, isExact)
       return isExact
-    }
+    },
   }
 }
 

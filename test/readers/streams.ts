@@ -50,6 +50,7 @@ export function startStreams({ urls, pools, from, seed, streamsEach }: StreamOpt
     Array.from({ length: streamsEach }, (_, index) => {
       const question = questions[index % QUESTIONS] as (typeof questions)[number]
       const folded = new FoldedStream(question.newest)
+      const reader = `${name} stream ${index}`
       const stream = { folded, tip: undefined as Hash | undefined }
       void follow()
       return stream
@@ -65,7 +66,7 @@ export function startStreams({ urls, pools, from, seed, streamsEach }: StreamOpt
           const tip = data['hash'] as Hash
           body ??= bodyOf(folded.rowsOf(question.pool.id))
           stream.tip = tip
-          answers.push({ reader: `${name} stream ${index}`, question, asked: answered, answered, body, tip })
+          answers.push({ reader, question, asked: answered, answered, body, tip })
         }
       }
     }),
