@@ -118,7 +118,8 @@ function untilClosed(
   }
   const closeUnasked = () => {
     const asked = new Set([...underWay].filter((response) => !response.writableEnded).map(({ socket }) => socket))
-    for (const socket of sockets) if (!asked.has(socket)) socket.destroy()
+    // Of an unused one, the request may still be there.
+    for (const socket of sockets) if (socket.bytesRead > 0 && !asked.has(socket)) socket.destroy()
   }
   server.prependListener('request', (_request, response) => {
     underWay.add(response)

@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
-import { serve } from '../../../api/http/server.ts'
+import { type ServerTimeouts, serve } from '../../../api/http/server.ts'
 
-async function started() {
+async function started(timeouts: Partial<ServerTimeouts> = {}) {
   const stopping = new AbortController()
   const serving = await serve({
     app: (_request, response) => response.end('answered'),
@@ -13,6 +13,7 @@ async function started() {
     signal: stopping.signal,
     report: () => undefined,
     turnOfAcceptor: async () => undefined,
+    ...timeouts,
   })
   return { ...serving, stop: () => stopping.abort() }
 }
@@ -27,8 +28,8 @@ async function opened(port: number): Promise<Socket> {
 const answerOf = async (port: number) => (await fetch(`http://127.0.0.1:${port}`)).text()
 
 describe('a server that stops', () => {
-  test('answers the first request of a connection that has reached it as it stops', async () => {
-    const { port, closed, stop } = await started()
+  test.each([{}, { drainMs: 10 }])('answers a first request that reaches it as it stops, %o', async (timeouts) => {
+    const { port, closed, stop } = await started(timeouts)
     const socket = await opened(port)
     await answerOf(port)
     stop()
