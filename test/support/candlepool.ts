@@ -4,7 +4,9 @@ import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { VARIABLES } from '../../infra/config/config.ts'
+import { WAIT_MS } from './until.ts'
 
 export type Running = {
   pid: number
@@ -124,11 +126,23 @@ export async function temporaryFolder(): Promise<{ path: string; remove(): Promi
 
 export type Ask = <Body>(path: string) => Promise<Body>
 
-/** Asks the API, and fails where it does not answer 200. */
+const AGAIN_MS = 500
+
+/**
+ * Asks the API, and fails where it does not answer 200. At 503 it asks again: the store of a busy machine may need longer for a statement than the
+ * API gives it.
+ */
 export function asker(url: string, key: string): Ask {
   return async (path) => {
-    const answer = await fetch(`${url}${path}`, { headers: { 'X-API-KEY': key } })
-    if (answer.status !== 200) throw new Error(`${path} answered ${answer.status}: ${await answer.text()}`)
-    return (await answer.json()) as never
+    for (const giveUp = performance.now() + WAIT_MS; ; await sleep(AGAIN_MS)) {
+      const { status, text } = await answerOf(url, key, path)
+      if (status === 200) return JSON.parse(text) as never
+      if (status !== 503 || performance.now() > giveUp) throw new Error(`${path} answered ${status}: ${text}`)
+    }
   }
+}
+
+async function answerOf(url: string, key: string, path: string) {
+  const answer = await fetch(`${url}${path}`, { headers: { 'X-API-KEY': key } })
+  return { status: answer.status, text: await answer.text() }
 }

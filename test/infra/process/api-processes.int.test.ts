@@ -58,9 +58,11 @@ describe.skipIf(withoutClickHouse)('several API processes behind one port', () =
       .map((line) => Number((JSON.parse(line) as Record<string, unknown>)[field]))
   const listening = () => logged('api-process-listening', 'process')
 
+  const askAtOnce = <Body>(count: number, path: string): Promise<Body[]> =>
+    Promise.all(Array.from({ length: count }, () => asker(url, key)<Body>(path)))
+
   async function askOften(count: number): Promise<number> {
-    const ask = asker(url, key)
-    const answers = await Promise.all(Array.from({ length: count }, () => ask<{ credits_used: number }>(QUESTION)))
+    const answers = await askAtOnce<{ credits_used: number }>(count, QUESTION)
     return answers.reduce((total, { credits_used }) => total + credits_used, 0)
   }
 
@@ -91,7 +93,8 @@ describe.skipIf(withoutClickHouse)('several API processes behind one port', () =
   })
 
   test('all stop in order at SIGTERM', async () => {
-    const running = askOften(200)
+    // Few, and answered from memory: a stop waits for some seconds, in which a busy machine answers no more.
+    const running = askAtOnce(50, '/v0/health')
     await new Promise((resolve) => setTimeout(resolve, 5))
     const stopped = api.stop('SIGTERM')
     await running
