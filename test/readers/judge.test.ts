@@ -193,6 +193,22 @@ describe('the judge of readers', () => {
     expect(verdictOn(answer(data.slice(1)))).toEqual(['impossible'])
   })
 
+  test('accepts the rows below those that a rollback takes back from the newest rows of a stream, and no gap among them', () => {
+    const answered = servedAt(STAYS[0]?.hash ?? '') + 10
+    const tip = LEFT.at(-1)
+    const { data } = answerAt(tip, 0).body as { data: unknown[] }
+    const told = (newest: number, ...indexes: number[]): Answer => {
+      const question: Question = { ...TICKS, from: TICKS.from - 86_400, to: Number.POSITIVE_INFINITY, newest }
+      const body = { data: indexes.map((index) => data.at(index)) }
+      return { reader: 'one', question, asked: answered, answered, body, tip: tip?.hash ?? '0x' }
+    }
+    // The last three are taken back, one after the other.
+    expect(verdictOn(told(2, -3, -1))).toEqual([])
+    expect(verdictOn(told(2, -1))).toEqual(['impossible'])
+    expect(verdictOn(told(4, -6, -5, -4, -1))).toEqual([])
+    expect(verdictOn(told(4, -7, -6, -4, -1))).toEqual(['impossible'])
+  })
+
   test('accepts a candle of stored ones of which some are written, and no other candle', () => {
     const question: Question = { kind: 'candles', pool: POOL, interval: 5, from, to, fill: 'none' }
     const tip = TRUNK[6] as Block

@@ -53,19 +53,24 @@ function mixTest(
   }
   if (!Array.isArray(value) || (part !== 'candles' && part !== 'ticks')) return undefined
   const shown = shownRange(question, value as Row[])
+  const isFull = question.kind === 'ticks' && value.length === question.newest
   const rowsAt = memoized((position: number) => rowsOf(history, shown, part, position))
   return (positions) => {
     const shownTo = tipsAt(positions.slice(0, 1))[0]?.timestamp ?? 0
     const isShown = (row: Row) => typeof row === 'string' || Date.parse(String(row['time'])) <= shownTo * 1_000
     const isFold = (row: Row) =>
       typeof row === 'object' && isFoldOfStoredBuckets(history, question, row as CandleRow, positions)
-    return isMixOf(value as Row[], positions.map(rowsAt), { isShown, isFold })
+    return isMixOf(value as Row[], positions.map(rowsAt), { isShown, isFold, isFull })
   }
 }
 
-/** The newest rows of a filled chart are of another time in each state: the states are asked for the time that is shown. */
+/**
+ * The newest rows of a stream are others in each state, and what a rollback has taken back is replaced by rows below: the states are asked for the
+ * time that is shown, or for all ticks.
+ */
 function shownRange(question: Question, rows: readonly Row[]): Question {
   const [first, last] = [rows[0], rows.at(-1)]
+  if (question.kind === 'ticks') return { ...question, newest: undefined }
   if (question.kind !== 'candles' || question.newest === undefined || question.fill === 'none') return question
   if (first === undefined || last === undefined) return question
   const secondOf = (row: Row) => Date.parse(timeOf(row)) / 1_000
@@ -114,9 +119,10 @@ function rowsOf(history: LedgerHistory, question: Question, part: string, positi
   return { rows, traded: new Set(rows.map(textOf)), opening: first && textOf(first), last: last && timeOf(last) }
 }
 
-type RowTests = { isShown(row: Row): boolean; isFold(row: Row): boolean }
+/** `isFull`: rows below the first one are not shown. */
+type RowTests = { isShown(row: Row): boolean; isFold(row: Row): boolean; isFull: boolean }
 
-function isMixOf(value: readonly Row[], states: readonly StateRows[], { isShown, isFold }: RowTests): boolean {
+function isMixOf(value: readonly Row[], states: readonly StateRows[], { isShown, isFold, isFull }: RowTests): boolean {
   const [first] = value
   const last = value.at(-1)
   const isFilled = value.length !== tradedRows(value).length
@@ -124,8 +130,9 @@ function isMixOf(value: readonly Row[], states: readonly StateRows[], { isShown,
   const isOpening = (row: Row) => row === first && states.some(({ opening }) => opening === textOf(row))
   const rows = tradedRows(value)
   const isKnown = (row: Row) => isOpening(row) || states.some(({ traded }) => traded.has(textOf(row))) || isFold(row)
-  const [one, ...others] = states
-  const common = (one?.rows ?? []).filter((row) => others.every(({ traded }) => traded.has(textOf(row))))
+  const lowest = isFull ? states.find(({ traded }) => first !== undefined && traded.has(textOf(first))) : undefined
+  const within = lowest ? lowest.rows.slice(lowest.rows.indexOf(first as Row)) : (states[0]?.rows ?? [])
+  const common = within.filter((row) => states.every(({ traded }) => traded.has(textOf(row))))
   const shown = new Set(value.map(textOf))
   // A fold takes by far the longest to look for.
   return common.filter(isShown).every((row) => shown.has(textOf(row))) && rows.every((row) => isKnown(row))
