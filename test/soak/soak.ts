@@ -28,7 +28,7 @@ const ROUNDS: Readonly<Record<Suite, { file: string; environment: () => Record<s
     environment: () => seedsInARow(HISTORIES_WITH_LIES),
   },
   chaos: { file: 'test/chaos/chaos.int.test.ts', environment: () => ({ CRASHES: '200', KAFKA_CRASHES: '40' }) },
-  readers: { file: 'test/readers/readers.int.test.ts', environment: () => ({ SECONDS: '300', STREAMS_EACH: '200' }) },
+  readers: { file: 'test/readers/readers.int.test.ts', environment: () => ({ SECONDS: '300' }) },
 }
 const SUITES = Object.keys(ROUNDS) as Suite[]
 const MEMORY_EVERY_MS = 30_000
