@@ -120,7 +120,7 @@ describe.skipIf(withoutClickHouse)('processes of the API', () => {
       let release = () => {}
       held = new Promise((resolve) => (release = resolve))
       const five = askFive()
-      const answered = await Promise.race([five, sleep(1_000)])
+      const answered = await Promise.race([five, sleep(1_000, undefined)])
       held = undefined
       release()
       await five
