@@ -28,13 +28,22 @@ export function tickReader(market: Market, network: NetworkName, query: TickQuer
     market.ticks({ ...query, from: { seconds: from, fraction: '' }, limit }, 'stored')
 
   /** The rows of an answer, and all since the oldest known one, or since `until` where that is older: later readings begin there. */
-  async function whole(before: readonly FeedRow[], until: UnixSeconds): Promise<MarketAnswer<TickView>> {
+  async function whole(
+    before: readonly FeedRow[],
+    until: UnixSeconds,
+    isOnLedger: (tick: TickView) => boolean,
+  ): Promise<MarketAnswer<TickView>> {
     const from = start()
-    const answer = await stored(from, query.limit)
     const oldestKnown = Math.min(before[0]?.time ?? Number.POSITIVE_INFINITY, until)
-    const isRangeRead = answer.rows.length < query.limit && from <= oldestKnown
-    const reachesKnown = (answer.rows[0]?.time ?? oldestKnown) < oldestKnown
-    return isRangeRead || reachesKnown ? answer : stored(oldestKnown, MAX_WATCHED)
+    for (let limit = query.limit; ; limit = Math.min(4 * limit, MAX_WATCHED)) {
+      const answer = await stored(from, limit)
+      const isCut = answer.rows.length === limit
+      // Those whose blocks are not on the ledger yet take no places of others.
+      if (isCut && limit < MAX_WATCHED && answer.rows.filter(isOnLedger).length < query.limit) continue
+      const isRangeRead = !isCut && from <= oldestKnown
+      const reachesKnown = (answer.rows[0]?.time ?? oldestKnown) < oldestKnown
+      return isRangeRead || reachesKnown ? answer : stored(oldestKnown, MAX_WATCHED)
+    }
   }
 
   /** Drops the final rows that no answer would have. */
@@ -49,11 +58,13 @@ export function tickReader(market: Market, network: NetworkName, query: TickQuer
     const since = scope === 'tail' ? readUntil : undefined
     // Block times may be ahead of the clock.
     const to = end()
+    const isOnLedger = ({ block }: TickView) => tip === undefined || block <= tip.number
     const answer =
-      since === undefined ? await whole(before, Math.min(tip?.timestamp ?? to, to)) : await stored(since, MAX_WATCHED)
+      since === undefined
+        ? await whole(before, Math.min(tip?.timestamp ?? to, to), isOnLedger)
+        : await stored(since, MAX_WATCHED)
     const isCut = since !== undefined && answer.rows.length === MAX_WATCHED
     const pair = viewPair(answer.view)
-    const isOnLedger = ({ block }: TickView) => tip === undefined || block <= tip.number
     const known = new Map(answer.rows.every(isOnLedger) ? [] : before.map(({ key, json }) => [key, json]))
     // A tick is stored before its block is on the ledger, and is sent only then. While a rollback lowers the tip, ticks that were sent stay.
     const visible = answer.rows.flatMap((tick) => {

@@ -70,11 +70,11 @@ describe.skipIf(withoutClickHouse)('a stream', () => {
     return mine(below, withOwnTransactions(plans, `${branch} ${below.length}`), branch)
   }
 
-  async function open(path = TICKS): Promise<FoldedStream> {
+  async function open(path = TICKS, { url, key } = service): Promise<FoldedStream> {
     const stop = new AbortController()
     leave = () => stop.abort()
-    const headers = { 'X-API-KEY': service.key, Accept: 'text/event-stream' }
-    const { body } = await fetch(service.url + path, { headers, signal: stop.signal })
+    const headers = { 'X-API-KEY': key, Accept: 'text/event-stream' }
+    const { body } = await fetch(url + path, { headers, signal: stop.signal })
     const folded = new FoldedStream(LIMIT)
     const read = async () => {
       if (body) for await (const event of eventsOf(body)) folded.take(event)
@@ -95,6 +95,24 @@ describe.skipIf(withoutClickHouse)('a stream', () => {
     await expect.poll(() => folded.rowsOf(POOL.id, from)).toEqual(data)
     expect(folded.breaks).toBe(0)
   }
+
+  test('a stream begins with the newest ticks up to its tip, where as many beyond it are stored', async () => {
+    const [tip, ...beyond] = chain.slice(-3)
+    const limit = beyond.reduce((sum, { ticks }) => sum + ticks.length, 0)
+    const path = `/v0/ticks?pool=${POOL.id}&limit=${limit}&include=position`
+    const { body } = await service.get(`${path}&to=${formatTime((tip?.timestamp ?? 0) + 1)}`)
+    // As while a block is written, and while a rollback is under way: a block is on the ledger last, and goes first.
+    await database.client.command({
+      query: `INSERT INTO blocks SELECT * REPLACE (version + 1 AS version, 1 AS is_deleted) FROM blocks FINAL WHERE number > ${tip?.number}`,
+    })
+    const clock = () => new Date(now * 1_000)
+    const another = await startService({ client: database.client, networks: [NETWORK], clock })
+    chain = chain.slice(0, -2)
+    const folded = await open(path, another)
+    expect(folded.rowsOf(POOL.id)).toEqual((body as { data: unknown[] }).data)
+    leave()
+    await another.stop()
+  })
 
   test('a stream has the blocks of a branch whose times are before those of the branch it replaced', async () => {
     const folded = await open()
