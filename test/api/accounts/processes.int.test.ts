@@ -127,6 +127,7 @@ describe.skipIf(withoutClickHouse)('processes of the API', () => {
       return answered
     }
     await until(areAnsweredAtOnce, 'five queries are answered while every statement is held')
+    expect(served).toMatchObject({ refused: 0, credits: served.worked })
   })
 
   test('claims of a killed process come back, and its written counts are not spent again', async () => {
